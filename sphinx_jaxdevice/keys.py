@@ -40,13 +40,13 @@ class Key(Generic[T]):
     """Whether a code cell may carry it."""
 
 
-DEVICE: Final = Key[Device](
+DEVICE: Final[Key[Device]] = Key(
     "jax-device", "Device on which the lecture's kernel runs JAX.", device.ACCEPTED, device.parse_device
 )
-CELL_LIMIT: Final = Key[float | None](
+CELL_LIMIT: Final[Key[float | None]] = Key(
     "jax-timeout", "Limit for each code cell.", timeouts.ACCEPTED, timeouts.parse_duration, in_cells=True
 )
-LECTURE_LIMIT: Final = Key[float | None](
+LECTURE_LIMIT: Final[Key[float | None]] = Key(
     "jax-lecture-timeout",
     "Limit for the whole lecture, kernel start included.",
     timeouts.ACCEPTED,
