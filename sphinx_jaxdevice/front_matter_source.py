@@ -20,7 +20,7 @@ from .wording import listed
 LARGEST = 256 * 1024
 """Characters of front matter that are looked at; a larger block is left to the host."""
 
-_OUR_KEY = re.compile(rf"^[ \t{{\[,'\"]*({'|'.join(KEYS)})['\"]?[ \t]*:", re.MULTILINE)
+_OUR_KEY = re.compile(rf"^[-? \t{{\[,'\"]*({'|'.join(KEYS)})['\"]?[ \t]*:", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +97,25 @@ def _pairs(node: yaml.MappingNode) -> list[tuple[str, int, yaml.Node]]:
 
 
 def _unreadable(root: yaml.MappingNode, block: str) -> tuple[Diagnostic, ...]:
-    """Return the diagnostic about the first value that is well-formed YAML and yet can't be read, such as `!!python/object`."""
+    """Return the diagnostic about front matter that is well-formed YAML and yet can't be read, such as `!!python/object`."""
     if not _OUR_KEY.search(block):
         return ()
-    for key, value in root.value:
-        line = key.start_mark.line + 2
-        try:
-            yaml.constructor.SafeConstructor().construct_document(key)
-            yaml.constructor.SafeConstructor().construct_document(value)
-        except Exception as error:  # noqa: BLE001 - as in read_source; constructors of numbers and dates raise ValueError
-            reason, _ = _reason(error, block)
-            return _broken(block, reason, line)
-    return ()
+    error = _construction_error(root)
+    if error is None:
+        return ()
+    reason, line = _reason(error, block)
+    if not isinstance(error, yaml.MarkedYAMLError):
+        line = next((key.start_mark.line + 2 for key, value in root.value if _construction_error(value)), line)
+    return _broken(block, reason, line)
+
+
+def _construction_error(node: yaml.Node) -> Exception | None:
+    """Return what a node's values can't be made for, or None. Only plain data is made, as MyST-NB does."""
+    try:
+        yaml.constructor.SafeConstructor().construct_document(node)
+    except Exception as error:  # noqa: BLE001 - constructors of numbers and dates raise ValueError and others
+        return error
+    return None
 
 
 def _reason(error: Exception, block: str) -> tuple[str, int]:
@@ -120,7 +127,7 @@ def _reason(error: Exception, block: str) -> tuple[str, int]:
         return "it holds a character that YAML forbids", block.count("\n", 0, error.position) + 2
     if isinstance(error, RecursionError):
         return "it is nested too deeply", 2
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__, 2
+    return str(error).partition(";")[0][:120] or type(error).__name__, 2
 
 
 def _broken(block: str, reason: str, line: int) -> tuple[Diagnostic, ...]:
@@ -129,7 +136,7 @@ def _broken(block: str, reason: str, line: int) -> tuple[Diagnostic, ...]:
     if not found:
         return ()
     printable = "".join(char if char.isprintable() else "?" for char in reason)
-    told = f"the front matter can't be read as YAML ({printable}), so {listed(found)} and every other key in it has no effect."
+    told = f"the front matter can't be read as YAML ({printable}), so its keys have no effect, {listed(found)} among them."
     return (Diagnostic(WarningKind.FRONT_MATTER, told, line),)
 
 

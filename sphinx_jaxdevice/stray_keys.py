@@ -37,7 +37,8 @@ def _warn_of_nested(block: str, page: PageKeys, warn: Warn) -> None:
             continue
         meant = name if name in KEYS else looks_like(name)
         if meant:
-            told = f"{quote(name)} stands under '{block}:' and has no effect there; write '{meant}' at the top level instead."
+            dropped = ", and MyST-NB drops the whole block for it" if block == "mystnb" else ""
+            told = f"{quote(name)} stands under '{block}:' and has no effect there{dropped}; write '{meant}' at the top level instead."
             _warn(warn, told, page.line(block, name))
 
 

@@ -19,7 +19,7 @@ _SECONDS = re.compile(_NUMBER)
 _PARTS = re.compile(rf"(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?")
 _WORDY = re.compile(rf"\s*({_NUMBER})\s*([a-z]+)\s*(?:,|and\b)?")
 _UNITS = {
-    "h": ("hour", "hr", "h", "std"),
+    "h": ("hour", "hr", "h"),
     "m": ("minute", "min", "m"),
     "s": ("second", "sec", "s"),
 }
@@ -84,7 +84,7 @@ def _meant(value: object) -> str | None:
             return None
         written += part[1] + unit
         position = part.end()
-    return written if _seconds(written) else None
+    return written if written != text and 0 < (_seconds(written) or 0) <= LONGEST else None
 
 
 def _unit(word: str) -> str | None:

@@ -56,16 +56,18 @@ def quote(value: object) -> str:
 
 
 def nearest(value: object, accepted: Iterable[str], aliases: Mapping[str, str] | None = None) -> str | None:
-    """Return the accepted word that was probably meant, or None where none is near.
+    """Return the accepted word that was probably meant, or None where none is near, or two are equally near.
 
     `aliases` maps words in lower case that mean an accepted one without resembling it.
     """
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value.split()) != 1:
         return None
     word = value.strip().lower()[:LONGEST_WORD]
     if aliases and word in aliases:
         return aliases[word]
-    close = difflib.get_close_matches(word, list(accepted), n=1)
+    close = difflib.get_close_matches(word, list(accepted), n=2)
+    if len({difflib.SequenceMatcher(None, candidate, word).ratio() for candidate in close}) < len(close):
+        return None
     return close[0] if close else None
 
 
@@ -76,6 +78,10 @@ def listed(words: Iterable[str]) -> str:
 
 
 def refusal(value: object, accepted: str, meant: str | None = None) -> str:
-    """Return the sentence about a value that is not accepted: what was found, what is accepted, what was probably meant."""
+    """Return the sentence about a value that is not accepted: what was found, what is accepted, what was probably meant.
+
+    Characters outside ASCII are written as escapes: a Cyrillic letter looks like the Latin one that is accepted.
+    """
     hint = f"; did you mean '{meant}'?" if meant else "."
-    return f"found {quote(value)}, accepted: {accepted}{hint}"
+    found = quote(value).encode("ascii", "backslashreplace").decode().replace("\\u2026", "…")
+    return f"found {found}, accepted: {accepted}{hint}"
