@@ -68,6 +68,8 @@ def _block(text: str) -> str | None:
         return None
     _, *rest = text[: LARGEST + 1].splitlines()
     closing = next((number for number, line in enumerate(rest) if line.startswith(("---", "..."))), None)
+    if closing is None and len(text) > LARGEST:
+        return None
     if closing is None:
         closing = next((number for number, line in enumerate(rest) if not line.strip()), len(rest))
     block = "\n".join(line.rstrip() for line in rest[:closing]) + "\n"

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -83,12 +84,14 @@ def _ask(executable: str) -> tuple[str, tuple[str, ...]] | None:
 
     It runs as a kernel would: with the environment's `PYTHONPATH` and the user's packages.
     """
-    command = [executable, "-c", _ASK]
     try:
-        done = subprocess.run(
-            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=ANSWER_LIMIT, check=True, encoding="utf-8"
-        )
-        version, path = json.loads(done.stdout.splitlines()[-1])
+        with tempfile.TemporaryFile() as answer:  # not a pipe: a process that it leaves behind could hold that open for ever
+            command = [executable, "-c", _ASK]
+            subprocess.run(
+                command, stdout=answer, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=ANSWER_LIMIT, check=True
+            )
+            answer.seek(0)
+            version, path = json.loads(answer.read().splitlines()[-1])
         return str(version), tuple(map(str, path))
     except (OSError, ValueError, TypeError, IndexError, subprocess.SubprocessError):
         return None
