@@ -1,0 +1,105 @@
+"""The files a lecture may read: what else lies in its folder, by size and modification time.
+
+Data files and modules are in no cache key of jupyter-cache. A stored failure depends on them, so that mending one runs the
+lecture again. Files that lectures write themselves are told apart by a register of what changed while a lecture ran.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .diagnostics import Warn
+from .state_folder import StateFolder
+
+Stamp = tuple[int, int]
+"""Size in bytes and modification time in nanoseconds."""
+Snapshot = Mapping[str, Stamp]
+
+SCHEMA = 1
+MOST_FILES = 20_000
+"""A folder with more files is cut there, in sorted order: a walk must not cost more than a small lecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class LectureFolder:
+    """A lecture's folder, with what does not count in it."""
+
+    path: Path
+    source_dir: Path
+    """The book's source folder; names in a snapshot are relative to it, so that a moved book keeps its keys."""
+    document_suffixes: tuple[str, ...]
+    excluded: Collection[Path]
+    """Folders of build output, resolved."""
+
+    def snapshot(self) -> dict[str, Stamp]:
+        """Return name -> (size, modification time) of the files below the folder that are neither documents nor output."""
+        found: dict[str, Stamp] = {}
+        for path in self._files():
+            try:
+                info = path.stat()
+            except OSError:
+                continue  # a file that vanished between the listing and the look is not there
+            found[os.path.relpath(path, self.source_dir)] = (info.st_size, info.st_mtime_ns)
+            if len(found) >= MOST_FILES:
+                break
+        return found
+
+    def _files(self) -> Iterator[Path]:
+        for folder, names, files in os.walk(self.path):
+            here = Path(folder)
+            names[:] = sorted(name for name in names if self._counts(here / name))
+            for name in sorted(files):
+                if not name.startswith(".") and not name.endswith(self.document_suffixes):
+                    yield here / name
+
+    def _counts(self, folder: Path) -> bool:
+        if folder.name.startswith((".", "_build", "__pycache__")) or folder.name == "node_modules":
+            return False
+        return folder.resolve() not in self.excluded and not (folder / "pyvenv.cfg").exists()
+
+
+def digest(snapshot: Snapshot, written: Snapshot) -> str:
+    """Return a digest of the files that no lecture wrote: those of `snapshot` that are not as `written` says."""
+    foreign = sorted((name, stamp) for name, stamp in snapshot.items() if written.get(name) != stamp)
+    return hashlib.sha256(json.dumps(foreign).encode()).hexdigest()[:16]
+
+
+def changes(before: Snapshot, after: Snapshot) -> dict[str, Stamp]:
+    """Return the entries of `after` that are new or differ."""
+    return {name: stamp for name, stamp in after.items() if before.get(name) != stamp}
+
+
+class WrittenFiles:
+    """The register of files that lectures wrote, one JSON file per lecture in the state folder."""
+
+    def __init__(self, state: StateFolder, warn: Warn) -> None:
+        self._state = state
+        self._warn = warn
+
+    def load(self) -> dict[str, Stamp]:
+        """Return what all lectures wrote: name -> stamp as it was right after the run."""
+        written: dict[str, Stamp] = {}
+        folder = self._state.path / "written"
+        for path in sorted(folder.glob("*.json")):
+            data = self._state.read_json(path, self._warn) or {}
+            files = data.get("files")
+            if isinstance(files, dict):
+                written |= {name: (stamp[0], stamp[1]) for name, stamp in files.items() if _is_stamp(stamp)}
+        return written
+
+    def note(self, document: str, files: Snapshot) -> None:
+        """Keep what `document` wrote in its last run; nothing written, nothing kept."""
+        path = self._state.path / "written" / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"
+        if files:
+            self._state.write_json(path, {"schema": SCHEMA, "document": document, "files": dict(files)}, self._warn)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _is_stamp(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(part, int) for part in value)  # noqa: PLR2004 - a pair

@@ -1,0 +1,252 @@
+"""From a lecture to its result: the notebook cache, else a stored failure, else a run. The one place of that decision."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from . import device as devices
+from . import execution
+from .config import BookOptions, MissingDevice
+from .device import Device
+from .diagnostics import Diagnostic, Warn, WarningKind
+from .execution import KernelSession, Progress
+from .failure_store import FailureStore, ReuseRules, StoredFailure, differing_parts, why_not_reused
+from .kernels import DEFAULT_KERNEL, interpreter_of, kernel_name
+from .lecture import Lecture, LectureResult, Provenance, record_of
+from .lecture_files import LectureFolder, WrittenFiles, changes
+from .lecture_files import digest as files_digest
+from .notebook_cache import CachedRun, NotebookCache, code_key
+from .outcome import Execution, Outcome
+from .records import Record, Source, from_json, to_json
+from .reuse_key import environment_parts, failure_key
+from .state_folder import StateFolder
+
+EVERY_TIME = "the execution mode runs it whenever its page is read"
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """What a runner must know of the build."""
+
+    source_dir: Path
+    state: StateFolder
+    builder: str
+    document_suffixes: tuple[str, ...]
+    output_folders: frozenset[Path]
+    """Folders of build output, resolved; their files are no data of a lecture."""
+    rules: ReuseRules
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a lecture would be run on this machine."""
+
+    environment: Mapping[str, str]
+    """Variables to set in the kernel."""
+    cache_device: Device
+    """The device under which a success is kept: `auto` where a missing device leaves the choice to JAX after all."""
+    refusal: str | None = None
+    """Why it can't be run: the device it asks for is missing."""
+
+
+def plan(lecture: Lecture, options: BookOptions, warn: Warn) -> Plan:
+    """Return how the lecture would be run on this machine; a missing device is a warning."""
+    asked = lecture.policy.device
+    interpreter = interpreter_of(kernel_name(lecture.notebook)) if asked.value in {Device.GPU, Device.TPU} else None
+    choice = devices.choose(asked.value, devices.look(interpreter.plugins if interpreter else ()))
+    if choice.missing is None:
+        return Plan(choice.environment, asked.value)
+    found = f"{asked.value} is asked for ({asked.origin}), but {choice.missing}"
+    if options.missing_device is MissingDevice.WARN:
+        warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found}; the lecture runs on what there is"))
+        return Plan({}, Device.AUTO)
+    advice = "build where there is one, pin the lecture to cpu, or set jaxdevice_missing_device to 'warn'"
+    warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found}; the lecture is not run: {advice}"))
+    return Plan({}, asked.value, refusal=f"{found}. To go on: {advice}.")
+
+
+class Runner:
+    """Gives the result of each lecture of one build."""
+
+    def __init__(self, book: Book, options: BookOptions) -> None:
+        self._book = book
+        self._options = options
+
+    def result(self, lecture: Lecture, warn: Warn, progress: Progress | None = None) -> LectureResult:
+        """Return what the lecture's page shows, running the lecture only where nothing may be reused.
+
+        `progress` is called as each cell starts. Faults of the lecture are results; only an interrupted build raises.
+        """
+        if lecture.cache_path is None:
+            ready = plan(lecture, self._options, warn)
+            return self._run(lecture, ready, EVERY_TIME, warn, progress)
+        asked = lecture.policy.device.value
+        if hit := self._cached(lecture, asked, warn):
+            return hit
+        # Held while the lecture runs: a second builder waits here and then finds the first one's result.
+        with self._book.state.lock(f"lecture-{code_key(lecture.notebook, asked)}"):
+            ready = plan(lecture, self._options, warn)
+            for device in {asked, ready.cache_device}:
+                if hit := self._cached(lecture, device, warn):
+                    return hit
+            return self._reused_or_run(lecture, ready, warn, progress)
+
+    def session(self, lecture: Lecture, warn: Warn, progress: Progress | None = None) -> KernelSession:
+        """Return the session in which MyST-NB's inline mode runs the lecture cell by cell; it has not been started."""
+        ready = plan(lecture, self._options, warn)
+        return KernelSession(
+            lecture.notebook,
+            lecture.policy,
+            cwd=str(lecture.source.parent),
+            environment=ready.environment,
+            cell_lines=lecture.cell_lines,
+            progress=progress,
+        )
+
+    def result_of_session(self, lecture: Lecture, finished: Execution) -> LectureResult:
+        """Return the result of a session that has ended."""
+        record = record_of(lecture, finished, Provenance(Source.RUN, EVERY_TIME, self._book.builder))
+        return LectureResult(record, finished.notebook, finished.failure.traceback if finished.failure else None)
+
+    def must_run_again(self, record: Record, warn: Warn) -> bool:
+        """Return whether a failed page that Sphinx would not read again has to be: its failure may not be shown any more."""
+        rules = self._book.rules
+        if not record.key:  # not of cache mode: only what the build asks for counts
+            return rules.retry
+        if not self._options.cache_failures:
+            return rules.retry
+        stored = FailureStore(self._book.state, warn).find(record.key)
+        if stored is None or why_not_reused(stored, rules) is not None:
+            return True
+        folder = self._folder((self._book.source_dir / record.source_path).parent)
+        files = files_digest(folder.snapshot(), WrittenFiles(self._book.state, warn).load())
+        now = {**environment_parts(interpreter_of(record.kernel or DEFAULT_KERNEL)), "files": files}
+        return any(record.key.get(part) != value for part, value in now.items())
+
+    def _cached(self, lecture: Lecture, device: Device, warn: Warn) -> LectureResult | None:
+        assert lecture.cache_path is not None
+        run = NotebookCache(lecture.cache_path, self._book.state, warn).find(lecture.notebook, device)
+        if run is None:
+            return None
+        key = {"code": code_key(lecture.notebook), "device": device.value}
+        return LectureResult(record_of_cached(lecture, run, self._book.builder, key), run.notebook)
+
+    def _reused_or_run(self, lecture: Lecture, ready: Plan, warn: Warn, progress: Progress | None) -> LectureResult:
+        key = self._key(lecture, warn)
+        stored = FailureStore(self._book.state, warn).find(key) if self._options.cache_failures else None
+        if stored is None:
+            reason = self._why_run(lecture, key, warn)
+        elif why_not := why_not_reused(stored, self._book.rules):
+            reason = f"it failed before, and {why_not}"
+        else:
+            return self._reused(lecture, stored, key)
+        return self._run(lecture, ready, reason, warn, progress)
+
+    def _reused(self, lecture: Lecture, stored: StoredFailure, key: Mapping[str, str]) -> LectureResult:
+        when = datetime.fromtimestamp(stored.stored_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+        reason = f"it failed on {when} in the {stored.record.ran_by} build, and nothing that it depends on has changed since"
+        record = replace(
+            stored.record,
+            document=lecture.document,
+            source_path=lecture.source_name,
+            source=Source.REUSED,
+            reason=reason,
+            builder=self._book.builder,
+            key=dict(key),
+        )
+        return LectureResult(record, stored.notebook, stored.traceback)
+
+    def _run(self, lecture: Lecture, ready: Plan, reason: str, warn: Warn, progress: Progress | None) -> LectureResult:
+        if ready.refusal is not None:
+            refused = execution.refuse(lecture.notebook, "MissingDeviceError", ready.refusal)
+            record = record_of(lecture, refused, Provenance(Source.RUN, reason, self._book.builder))
+            return LectureResult(record, refused.notebook, refused.failure.traceback if refused.failure else None)
+        folder = self._folder(lecture.source.parent)
+        before = folder.snapshot()
+        finished = self._execute(lecture, ready, progress)
+        WrittenFiles(self._book.state, warn).note(lecture.document, changes(before, folder.snapshot()))
+        # What the lecture wrote itself is no part of the key, so the key is taken after the run.
+        key = self._key(lecture, warn)
+        record = record_of(lecture, finished, Provenance(Source.RUN, reason, self._book.builder, key))
+        traceback = finished.failure.traceback if finished.failure else None
+        self._keep(lecture, ready, finished, record, warn)
+        return LectureResult(record, finished.notebook, traceback)
+
+    def _execute(self, lecture: Lecture, ready: Plan, progress: Progress | None) -> Execution:
+        with TemporaryDirectory() if lecture.in_temp else nullcontext(str(lecture.source.parent)) as cwd:
+            return execution.run(
+                lecture.notebook,
+                lecture.policy,
+                cwd=cwd,
+                environment=ready.environment,
+                cell_lines=lecture.cell_lines,
+                progress=progress,
+            )
+
+    def _keep(self, lecture: Lecture, ready: Plan, finished: Execution, record: Record, warn: Warn) -> None:
+        """Store a success in the notebook cache and a failure in the failure store."""
+        if lecture.cache_path is None:
+            return
+        cache = NotebookCache(lecture.cache_path, self._book.state, warn)
+        failures = FailureStore(self._book.state, warn)
+        if finished.failure is None:
+            cache.add(finished.notebook, ready.cache_device, lecture.source, lecture.read_data, to_json(record))
+            failures.discard(record.key)
+            return
+        cache.note_failure(ready.cache_device, lecture.source, lecture.read_data, finished.failure.traceback)
+        if self._options.cache_failures and finished.reached_a_cell:
+            rules = self._book.rules
+            kept = StoredFailure(record, finished.notebook, finished.failure.traceback, time.time(), rules.ci_run)
+            failures.add(record.key, kept)
+            if rules.ttl is not None:
+                failures.prune(time.time() - rules.ttl)
+
+    def _folder(self, path: Path) -> LectureFolder:
+        book = self._book
+        return LectureFolder(path, book.source_dir, book.document_suffixes, book.output_folders)
+
+    def _key(self, lecture: Lecture, warn: Warn) -> dict[str, str]:
+        written = WrittenFiles(self._book.state, warn).load()
+        files = files_digest(self._folder(lecture.source.parent).snapshot(), written)
+        return failure_key(lecture, self._book.source_dir, interpreter_of(kernel_name(lecture.notebook)), files)
+
+    def _why_run(self, lecture: Lecture, key: Mapping[str, str], warn: Warn) -> str:
+        """Return why neither cache nor store had a result: what differs from the lecture's last record."""
+        last = next((record for record in self._book.state.read_report(warn) if record.document == lecture.document), None)
+        if last is None:
+            return "there is no earlier result"
+        # The key of a cached result holds only what the notebook cache looks at.
+        parts = differing_parts(last.key, {part: key[part] for part in last.key if part in key})
+        if not parts:
+            return "the result of its last run is gone from the cache"
+        return f"changed since its last build: {', '.join(parts)}"
+
+
+def record_of_cached(lecture: Lecture, run: CachedRun, builder: str, key: Mapping[str, str]) -> Record:
+    """Return the record of a result from the notebook cache: the facts kept with it, or what MyST-NB's own entry says."""
+    provenance = Provenance(Source.CACHED, "the notebook cache has a result for this code, kernel and device", builder, key)
+    bare = Execution(run.notebook, Outcome.SUCCEEDED, run.created_at, run.seconds or 0.0)
+    asked = record_of(lecture, bare, provenance)
+    try:
+        ran = from_json(run.facts)
+    except ValueError:
+        return replace(asked, seconds=run.seconds, machine=None, ran_by=None)
+    kept = (
+        "seconds",
+        "compile_seconds",
+        "platform",
+        "device_kind",
+        "jax_version",
+        "x64",
+        "kernel",
+        "cells",
+        "peak_memory_bytes",
+    )
+    facts = {name: getattr(ran, name) for name in (*kept, "machine", "ran_at", "ran_by")}
+    return replace(asked, **facts)
