@@ -84,7 +84,7 @@ def _meant(value: object) -> str | None:
             return None
         written += part[1] + unit
         position = part.end()
-    return written if written != text and 0 < (_seconds(written) or 0) <= LONGEST else None
+    return written if 0 < (_seconds(written) or 0) <= LONGEST else None
 
 
 def _unit(word: str) -> str | None:

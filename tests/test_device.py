@@ -128,6 +128,7 @@ def test_a_folder_that_is_not_there_has_no_devices(tmp_path: Path) -> None:
         (Device.CPU, used(None)),
         (Device.AUTO, used("cuda", "cpu")),
         (Device.CPU, used("cpu")),
+        (Device.CPU, used("cpu", "cpu")),
         (Device.GPU, used("cuda", "cpu")),
         (Device.GPU, used("rocm")),
         (Device.GPU, used("METAL", "cpu")),
