@@ -11,7 +11,7 @@ from sphinx_jaxdevice.config import BookOptions
 from sphinx_jaxdevice.device import Device
 from sphinx_jaxdevice.diagnostics import Diagnostic, WarningKind
 from sphinx_jaxdevice.front_matter import resolve
-from sphinx_jaxdevice.keys import KEYS, UNSET, looks_like
+from sphinx_jaxdevice.keys import KEYS, UNSET
 from sphinx_jaxdevice.lectures import LectureRule
 from sphinx_jaxdevice.page_keys import PageKeys, lines_of_cells
 from sphinx_jaxdevice.policy import Policy, Setting
@@ -203,36 +203,6 @@ def test_a_notebook_has_no_lines() -> None:
 
     assert policy.device.origin == "jax-device in mle.ipynb"
     assert [warning.line for warning in warnings] == [None]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "device",
-        "timeout",
-        "execution_timeout",
-        "jax",
-        "title",
-        "jaxtyping",
-        "ajax",
-        "kernelspec",
-        "",
-        7,
-        None,
-        True,
-        ("jax", "device"),
-    ],
-)
-def test_other_peoples_keys_are_left_alone(name: object) -> None:
-    """Keys that do not look like ours are ignored without a word, whatever their type."""
-    assert looks_like(name) is None
-    assert warnings_of(page({name: "cpu"}, cells=[{name: "cpu"}])) == []
-
-
-@pytest.mark.parametrize("name", list(KEYS))
-def test_our_keys_do_not_look_like_ours(name: str) -> None:
-    """A key of ours is no misspelling of itself or another."""
-    assert looks_like(name) is None
 
 
 def test_one_bad_page_gives_one_warning_for_each_fault() -> None:
