@@ -1,0 +1,35 @@
+"""What holds for all tests: the report's header, and which copy of the package is tested."""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+import sphinx_jaxdevice
+
+SHOWN = ("sphinx", "myst-nb", "myst-parser", "jupyter-cache", "nbclient", "jupyter-book", "jax")
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure() -> None:
+    """End the run where the installed wheel is to be tested and the source folder would be."""
+    found = Path(sphinx_jaxdevice.__file__).resolve()
+    if os.environ.get("JAXDEVICE_TEST_INSTALLED") and found.parent.parent == REPOSITORY:
+        pytest.exit(f"the tests would import {found}, not the installed package", returncode=3)
+
+
+def pytest_report_header() -> str:
+    """Name what the tests run against."""
+    return f"sphinx_jaxdevice {sphinx_jaxdevice.__version__} from {Path(sphinx_jaxdevice.__file__).parent}; " + ", ".join(
+        f"{name} {_version(name)}" for name in SHOWN
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
