@@ -8,10 +8,13 @@ import re
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from .build_server import BuildServer
 
 HEADER = "---\nfile_format: mystnb\nkernelspec:\n  name: {kernel}\n  display_name: Test\n{front_matter}---\n"
 CI_NAMES = ("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "CI_PIPELINE_ID", "BUILD_ID", "JAXDEVICE_RETRY_FAILED", "JAX_PLATFORMS")
@@ -48,12 +51,14 @@ class TinyBook:
     root: Path
     config: dict[str, Any] = field(default_factory=dict)
     extensions: tuple[str, ...] = ("myst_nb", "sphinx_jaxdevice")
+    server: ClassVar[BuildServer | None] = None
+    """Builds in forks of a warm process; None starts a new interpreter for each build, as measurements must."""
 
     def __post_init__(self) -> None:
-        """Make the folders and an index that lists nothing."""
+        """Make the folders and an index that lists every page."""
         self.source.mkdir(parents=True, exist_ok=True)
         self.counts.mkdir(exist_ok=True)
-        self.write("index.md", "# Book\n")
+        self.write("index.md", "# Book\n\n```{toctree}\n:glob:\n\n**\n```\n")
 
     @property
     def source(self) -> Path:
@@ -96,11 +101,15 @@ class TinyBook:
     def build(
         self, builder: str = "html", *arguments: str, env: Mapping[str, str] | None = None, doctrees: str | None = None
     ) -> Built:
-        """Build with `sphinx-build` in a process of its own. Each builder has its own doctrees unless `doctrees` names a folder."""
+        """Build with `sphinx-build`. Each builder has its own doctrees unless `doctrees` names a folder."""
         output = self.build_folder / builder
         options = ["-d", str(self.build_folder / doctrees)] if doctrees else []
-        command = [sys.executable, "-m", "sphinx", "-b", builder, "-c", str(self._conf()), *options, *arguments]
-        return self._run([*command, str(self.source), str(output)], output, env)
+        words = ["-b", builder, "-c", str(self._conf()), *options, *arguments, str(self.source), str(output)]
+        if self.server is None:
+            return self._run([sys.executable, "-m", "sphinx", *words], output, env)
+        log = self.root / f"{uuid.uuid4().hex}.log"
+        status = self.server.build(words, self.root, self.environment(env), log)
+        return Built(status, log.read_text(encoding="utf8", errors="replace"), output)
 
     def _conf(self) -> Path:
         folder = self.root / "conf"
@@ -110,8 +119,7 @@ class TinyBook:
             "nb_execution_mode": "cache",
             "show_warning_types": True,
             "html_theme": "basic",
-            "suppress_warnings": ["toc.not_included", "myst.nb"],
-            **self.config,
+                        **self.config,
         }
         text = "".join(f"{name} = {value!r}\n" for name, value in values.items())
         path = folder / "conf.py"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import sphinx_jaxdevice
+
+from .books import TinyBook
+from .build_server import BuildServer
 
 SHOWN = ("sphinx", "myst-nb", "myst-parser", "jupyter-cache", "nbclient", "jupyter-book", "jax")
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -33,3 +37,20 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+@pytest.fixture(scope="session")
+def build_server() -> Iterator[BuildServer]:
+    """Return a warm process that builds in forks of itself; one for each worker of a parallel test run."""
+    server = BuildServer()
+    TinyBook.server = server
+    yield server
+    TinyBook.server = None
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def _warm_builds(request: pytest.FixtureRequest) -> None:
+    """Start the warm process with the first test that is marked as one of books."""
+    if request.node.get_closest_marker("slow") is not None:
+        request.getfixturevalue("build_server")

@@ -234,7 +234,6 @@ def test_moved_book_keeps_its_failures(book: TinyBook, tmp_path: Path) -> None:
     for name in ("book", "_build"):
         (tmp_path / name).rename(elsewhere / name)
     moved = TinyBook(elsewhere)
-    moved.write("index.md", "# Book\n")
 
     moved.build("text")
 
