@@ -88,26 +88,19 @@ def test_every_record_field_is_printed(reference: Callable[[str], str], tmp_path
     assert (tmp_path / "out" / "records.txt").read_text().count("\n+-") >= len(fields(Record))
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ("from sphinx_jaxdevice.diagnostics import WarningKind\nWarningKind.STATE.sentence = ''", "STATE has no text"),
-        (
-            "import dataclasses, sphinx_jaxdevice.records as r\n"
-            "r.Record = dataclasses.make_dataclass('Record', [('undocumented', 'str')])",
-            "Record.undocumented has no text",
-        ),
-        (
-            "import dataclasses, sphinx_jaxdevice.config as c\n"
-            "c.BookOptions = dataclasses.make_dataclass('O', [('undocumented', bool)])",
-            "jaxdevice_undocumented has no text",
-        ),
-    ],
-    ids=["warning", "record field", "option"],
-)
-def test_declaration_without_its_text_fails_the_build(build: Build, change: str, told: str) -> None:
+UNDOCUMENTED = {
+    "STATE has no text": "from sphinx_jaxdevice.diagnostics import WarningKind\nWarningKind.STATE.sentence = ''",
+    "Record.undocumented has no text": """import dataclasses, sphinx_jaxdevice.records as r
+r.Record = dataclasses.make_dataclass('Record', [('undocumented', 'str')])""",
+    "jaxdevice_undocumented has no text": """import dataclasses, sphinx_jaxdevice.config as c
+c.BookOptions = dataclasses.make_dataclass('BookOptions', [('undocumented', bool)])""",
+}
+
+
+@pytest.mark.parametrize("told", UNDOCUMENTED)
+def test_declaration_without_its_text_fails_the_build(build: Build, told: str) -> None:
     """A warning, record field or option that is declared without its text ends the build with a message that names it."""
-    done = build(change)
+    done = build(UNDOCUMENTED[told])
 
     assert done.returncode != 0
     assert told in done.stderr
