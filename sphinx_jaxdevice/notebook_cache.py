@@ -7,6 +7,7 @@ Any damage of the cache is a miss and one warning, never the end of a build.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,7 +19,7 @@ from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.cache.db import NbProjectRecord
 from jupyter_cache.cache.main import JupyterCacheBase
 from nbformat import NotebookNode
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from .device import Device
 from .diagnostics import Diagnostic, Warn, WarningKind
@@ -104,6 +105,8 @@ class NotebookCache:
         with self._state.lock("notebook-cache"):
             try:
                 self._stage(cache, source, read_data, None)
+                # Where an entry has lost its notebook, jupyter-cache stumbles over the folder that is left.
+                shutil.rmtree(cache.path / "executed" / cache.create_hashed_notebook(notebook)[1], ignore_errors=True)
                 cache.cache_notebook_bundle(
                     CacheBundleIn(notebook, str(source), data=data), check_validity=False, overwrite=True
                 )
@@ -134,7 +137,7 @@ class NotebookCache:
     def _report(self, verb: str, error: Exception) -> None:
         """Warn, and set a database aside that can't be used, so that the next lecture finds a working cache."""
         advice = f"delete {self._path} if this comes again"
-        if isinstance(error, DatabaseError) and _is_damage(error):
+        if _is_damage(error):
             with suppress(OSError):
                 aside = self._path / f"{DATABASE_NAME}.damaged-{int(time.time())}"
                 (self._path / DATABASE_NAME).rename(aside)
@@ -146,10 +149,12 @@ class NotebookCache:
         self._warn(Diagnostic(WarningKind.CACHE, message))
 
 
-def _is_damage(error: DatabaseError) -> bool:
+def _is_damage(error: BaseException) -> bool:
     """Whether the database itself is broken, rather than busy or on a full or read-only disk."""
+    # jupyter-cache wraps operational errors, of which a missing table is one, into a RuntimeError.
+    cause = error.__cause__ if isinstance(error, RuntimeError) else error
     passing = ("locked", "readonly", "read-only", "disk is full", "unable to open", "disk i/o")
-    return not (isinstance(error, OperationalError) and any(word in str(error).lower() for word in passing))
+    return isinstance(cause, DatabaseError) and not any(word in str(cause).lower() for word in passing)
 
 
 def _close(cache: JupyterCacheBase) -> None:

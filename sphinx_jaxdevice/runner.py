@@ -62,13 +62,13 @@ def plan(lecture: Lecture, options: BookOptions, warn: Warn) -> Plan:
     choice = devices.choose(asked.value, devices.look(interpreter.plugins if interpreter else ()))
     if choice.missing is None:
         return Plan(choice.environment, asked.value)
-    found = f"{asked.value} is asked for ({asked.origin}), but {choice.missing}"
+    found = f"{asked.value} is asked for ({asked.origin}). {choice.missing}"
     if options.missing_device is MissingDevice.WARN:
-        warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found}; the lecture runs on what there is"))
+        warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found} The lecture runs on what there is."))
         return Plan({}, Device.AUTO)
     advice = "build where there is one, pin the lecture to cpu, or set jaxdevice_missing_device to 'warn'"
-    warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found}; the lecture is not run: {advice}"))
-    return Plan({}, asked.value, refusal=f"{found}. To go on: {advice}.")
+    warn(Diagnostic(WarningKind.MISSING_DEVICE, f"{found} The lecture is not run: {advice}."))
+    return Plan({}, asked.value, refusal=f"{found} To go on: {advice}.")
 
 
 class Runner:

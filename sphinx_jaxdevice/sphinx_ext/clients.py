@@ -36,7 +36,9 @@ class _LectureClient(NotebookClientBase):  # type: ignore[misc]  # myst-nb is un
         }
         if record.failed:
             message = failure_message(record, result.traceback, show_traceback=self.nb_config.execution_show_tb)
-            self.logger.warning(message, subtype="exec", line=record.failing_line)
+            # MyST-NB's logger takes no line that is None.
+            line = {} if record.failing_line is None else {"line": record.failing_line}
+            self.logger.warning(message, subtype="exec", **line)
             if self.nb_config.execution_raise_on_error:
                 raise ExecutionError(str(self.path))
 
