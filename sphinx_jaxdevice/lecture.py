@@ -36,6 +36,11 @@ class Lecture:
     read_data: Mapping[str, Any] | None = None
     """How jupyter-cache reads the source file again; None for notebooks."""
 
+    @property
+    def working_folder(self) -> str | None:
+        """Return the folder the kernel works in; None for an empty temporary one."""
+        return None if self.in_temp else str(self.source.parent)
+
 
 @dataclass(frozen=True, slots=True)
 class LectureResult:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from . import device as devices
 from . import execution
@@ -103,7 +101,7 @@ class Runner:
         return KernelSession(
             lecture.notebook,
             lecture.policy,
-            cwd=str(lecture.source.parent),
+            cwd=lecture.working_folder,
             environment=ready.environment,
             cell_lines=lecture.cell_lines,
             progress=progress,
@@ -179,15 +177,14 @@ class Runner:
         return LectureResult(record, finished.notebook, traceback)
 
     def _execute(self, lecture: Lecture, ready: Plan, progress: Progress | None) -> Execution:
-        with TemporaryDirectory() if lecture.in_temp else nullcontext(str(lecture.source.parent)) as cwd:
-            return execution.run(
-                lecture.notebook,
-                lecture.policy,
-                cwd=cwd,
-                environment=ready.environment,
-                cell_lines=lecture.cell_lines,
-                progress=progress,
-            )
+        return execution.run(
+            lecture.notebook,
+            lecture.policy,
+            cwd=lecture.working_folder,
+            environment=ready.environment,
+            cell_lines=lecture.cell_lines,
+            progress=progress,
+        )
 
     def _keep(self, lecture: Lecture, ready: Plan, finished: Execution, record: Record, warn: Warn) -> None:
         """Store a success in the notebook cache and a failure in the failure store."""

@@ -21,8 +21,8 @@ class BuildServer:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.build_server"],
-            cwd=Path(__file__).parent.parent,
+            [sys.executable, __file__],
+            
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -38,7 +38,7 @@ def _wait_for_kernel(book: TinyBook, document: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: signal.Signals(s).name)
-@pytest.mark.parametrize("code", ["import time\ntime.sleep(100)", "import ctypes\nctypes.PyDLL(None).sleep(100)"], ids=["python", "native"])
+@pytest.mark.parametrize("code", ["import time\ntime.sleep(100)", "sum(range(10**13))"], ids=["python", "native"])
 def test_build_stopped_in_a_cell_leaves_no_kernel_and_stores_nothing(tmp_path: Path, number: int, code: str) -> None:
     """A build that is stopped while a cell runs leaves no process and no failure; the next build runs the lecture."""
     book = TinyBook(tmp_path)
