@@ -18,11 +18,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from .diagnostics import Diagnostic, Warn, WarningKind
-from .records import Record, from_json, to_json
+from .records import SCHEMA, Record, from_json, to_json
 from .state_folder import StateFolder
 from .timeouts import format_duration
-
-SCHEMA = 1
 
 CI_VARIABLES = (("GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT"), ("CI_PIPELINE_ID",), ("BUILD_ID",))
 """Environment variables that name a CI run: GitHub, GitLab, Jenkins and others."""
@@ -40,6 +38,8 @@ class StoredFailure:
     """POSIX time, s."""
     ci_run: str | None
     """The CI run that stored it, or None outside CI."""
+    key: Mapping[str, str]
+    """Parts of the key under which it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,14 @@ class FailureStore:
 
     def find(self, key: Mapping[str, str]) -> StoredFailure | None:
         """Return the failure kept under the key, or None. A damaged file is a miss and one warning."""
-        path = self._path(key)
+        return self._read(self._path(key))
+
+    def all(self) -> list[StoredFailure]:
+        """Return all failures that are kept, by document."""
+        found = (self._read(path) for path in self._state.failures.glob("*.json"))
+        return sorted((failure for failure in found if failure), key=lambda failure: failure.record.document)
+
+    def _read(self, path: Path) -> StoredFailure | None:
         data = self._state.read_json(path, self._warn)
         if data is None:
             return None
@@ -112,30 +119,29 @@ class FailureStore:
             self._warn(Diagnostic(WarningKind.STATE, message))
             return None
 
-    def add(self, key: Mapping[str, str], failure: StoredFailure) -> None:
+    def add(self, failure: StoredFailure) -> None:
         """Keep a failure under its key."""
-        self._state.write_json(self._path(key), _as_json(key, failure), self._warn)
+        self._state.write_json(self._path(failure.key), _as_json(failure), self._warn)
 
     def discard(self, key: Mapping[str, str]) -> None:
-        """Drop the failure kept under the key of a lecture that has now succeeded."""
+        """Drop the failure kept under the key, as when the lecture has now succeeded."""
         with suppress(OSError):
             self._path(key).unlink()
 
     def prune(self, older_than: float) -> None:
         """Drop failures stored before `older_than` (POSIX time, s): no build would show them again."""
-        for stored in self._state.stored_failures(self._warn):
-            if stored.stored_at < older_than:
-                with suppress(OSError):
-                    stored.path.unlink()
+        for failure in self.all():
+            if failure.stored_at < older_than:
+                self.discard(failure.key)
 
 
-def _as_json(key: Mapping[str, str], failure: StoredFailure) -> dict[str, Any]:
+def _as_json(failure: StoredFailure) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "document": failure.record.document,
         "stored_at": failure.stored_at,
         "ci_run": failure.ci_run,
-        "key": dict(key),
+        "key": dict(failure.key),
         "record": to_json(failure.record),
         "traceback": failure.traceback,
         "notebook": json.loads(nbformat.writes(failure.notebook, version=nbformat.NO_CONVERT)),
@@ -151,4 +157,5 @@ def _parse(data: Mapping[str, Any]) -> StoredFailure:
         traceback=str(data["traceback"]),
         stored_at=float(data["stored_at"]),
         ci_run=data["ci_run"],
+        key=dict(data["key"]),
     )

@@ -10,17 +10,18 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from .diagnostics import Warn
+from .records import SCHEMA
 from .state_folder import StateFolder
 
 Stamp = tuple[int, int]
 """Size in bytes and modification time in nanoseconds."""
 Snapshot = Mapping[str, Stamp]
 
-SCHEMA = 1
 MOST_FILES = 20_000
 """A folder with more files is cut there, in sorted order: a walk must not cost more than a small lecture."""
 
@@ -84,7 +85,7 @@ class WrittenFiles:
     def load(self) -> dict[str, Stamp]:
         """Return what all lectures wrote: name -> stamp as it was right after the run."""
         written: dict[str, Stamp] = {}
-        folder = self._state.path / "written"
+        folder = self._state.written
         for path in sorted(folder.glob("*.json")):
             data = self._state.read_json(path, self._warn) or {}
             files = data.get("files")
@@ -94,11 +95,12 @@ class WrittenFiles:
 
     def note(self, document: str, files: Snapshot) -> None:
         """Keep what `document` wrote in its last run; nothing written, nothing kept."""
-        path = self._state.path / "written" / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"
+        path = self._state.written / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"
         if files:
             self._state.write_json(path, {"schema": SCHEMA, "document": document, "files": dict(files)}, self._warn)
         else:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
 
 def _is_stamp(value: object) -> bool:

@@ -199,8 +199,8 @@ class Runner:
         cache.note_failure(ready.cache_device, lecture.source, lecture.read_data, finished.failure.traceback)
         if self._options.cache_failures and finished.reached_a_cell:
             rules = self._book.rules
-            kept = StoredFailure(record, finished.notebook, finished.failure.traceback, time.time(), rules.ci_run)
-            failures.add(record.key, kept)
+            kept = StoredFailure(record, finished.notebook, finished.failure.traceback, time.time(), rules.ci_run, record.key)
+            failures.add(kept)
             if rules.ttl is not None:
                 failures.prune(time.time() - rules.ttl)
 
