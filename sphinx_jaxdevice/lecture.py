@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ from nbformat import NotebookNode
 
 from .device import differs
 from .machine import describe_machine
-from .outcome import Execution
+from .notebook_cache import CachedRun
+from .outcome import Execution, Outcome
 from .policy import Policy
-from .records import Record, Source
+from .records import Record, Source, from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,24 @@ def record_of(lecture: Lecture, result: Execution, provenance: Provenance) -> Re
         ran_by=provenance.builder,
         key=dict(provenance.key),
     )
+
+
+OF_THE_BUILD = (
+    *("document", "source_path", "source", "reason", "device_asked", "device_origin"),
+    *("cell_limit", "cell_limit_origin", "lecture_limit", "lecture_limit_origin", "builder", "key"),
+)
+"""Fields of a record that are about the build that shows a page; the others are about the run that made its outputs."""
+
+
+def record_of_cached(lecture: Lecture, run: CachedRun, provenance: Provenance) -> Record:
+    """Return the record of a result from the notebook cache: the facts kept with it, or what MyST-NB's own entry says."""
+    bare = Execution(run.notebook, Outcome.SUCCEEDED, run.created_at, run.seconds or 0.0)
+    shown = record_of(lecture, bare, provenance)
+    try:
+        ran = from_json(run.facts)
+    except ValueError:
+        return replace(shown, seconds=run.seconds, machine=None, ran_by=None)
+    return replace(ran, **{name: getattr(shown, name) for name in OF_THE_BUILD})
 
 
 def _cell_number(lecture: Lecture, index: int | None) -> int | None:

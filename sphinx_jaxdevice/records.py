@@ -55,6 +55,9 @@ class Record:
     device_kind: str | None = _about("JAX's name of the device, such as `NVIDIA H200`.", default=None)
     jax_version: str | None = _about("Version of JAX in the kernel; null where the lecture did not load it.", default=None)
     x64: bool | None = _about("Whether JAX computed in double precision at the end of the lecture.", default=None)
+    device_problem: str | None = _about(
+        "How the device used differs from the one asked for, in a sentence; null where it does not.", default=None
+    )
     kernel: str | None = _about("Name of the kernel.", default=None)
     cell_limit: float | None = _about("Limit for each cell, s; null for none.", default=None)
     cell_limit_origin: str = _about("Where that limit was set.", default="the default")

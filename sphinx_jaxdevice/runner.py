@@ -16,12 +16,12 @@ from .diagnostics import Diagnostic, Warn, WarningKind
 from .execution import KernelSession, Progress
 from .failure_store import FailureStore, ReuseRules, StoredFailure, differing_parts, why_not_reused
 from .kernels import DEFAULT_KERNEL, interpreter_of, kernel_name
-from .lecture import Lecture, LectureResult, Provenance, record_of
+from .lecture import Lecture, LectureResult, Provenance, record_of, record_of_cached
 from .lecture_files import LectureFolder, WrittenFiles, changes
 from .lecture_files import digest as files_digest
-from .notebook_cache import CachedRun, NotebookCache, code_key
-from .outcome import Execution, Outcome
-from .records import Record, Source, from_json, to_json
+from .notebook_cache import NotebookCache, code_key
+from .outcome import Execution
+from .records import Record, Source, to_json
 from .reuse_key import environment_parts, failure_key
 from .state_folder import StateFolder
 
@@ -133,7 +133,9 @@ class Runner:
         if run is None:
             return None
         key = {"code": code_key(lecture.notebook), "device": device.value}
-        return LectureResult(record_of_cached(lecture, run, self._book.builder, key), run.notebook)
+        reason = "the notebook cache has a result for this code, kernel and device"
+        provenance = Provenance(Source.CACHED, reason, self._book.builder, key)
+        return LectureResult(record_of_cached(lecture, run, provenance), run.notebook)
 
     def _reused_or_run(self, lecture: Lecture, ready: Plan, warn: Warn, progress: Progress | None) -> LectureResult:
         key = self._key(lecture, warn)
@@ -223,27 +225,3 @@ class Runner:
         if not parts:
             return "the result of its last run is gone from the cache"
         return f"changed since its last build: {', '.join(parts)}"
-
-
-def record_of_cached(lecture: Lecture, run: CachedRun, builder: str, key: Mapping[str, str]) -> Record:
-    """Return the record of a result from the notebook cache: the facts kept with it, or what MyST-NB's own entry says."""
-    provenance = Provenance(Source.CACHED, "the notebook cache has a result for this code, kernel and device", builder, key)
-    bare = Execution(run.notebook, Outcome.SUCCEEDED, run.created_at, run.seconds or 0.0)
-    asked = record_of(lecture, bare, provenance)
-    try:
-        ran = from_json(run.facts)
-    except ValueError:
-        return replace(asked, seconds=run.seconds, machine=None, ran_by=None)
-    kept = (
-        "seconds",
-        "compile_seconds",
-        "platform",
-        "device_kind",
-        "jax_version",
-        "x64",
-        "kernel",
-        "cells",
-        "peak_memory_bytes",
-    )
-    facts = {name: getattr(ran, name) for name in (*kept, "machine", "ran_at", "ran_by")}
-    return replace(asked, **facts)
