@@ -36,6 +36,8 @@ class DeviceKeyedCache(JupyterCacheBase):  # type: ignore[misc]  # jupyter-cache
     def __init__(self, path: Path, device: Device) -> None:
         super().__init__(path)
         self._device = device
+        self.code_key = ""
+        """jupyter-cache's own key of the notebook that was hashed last."""
 
     def create_hashed_notebook(
         self,
@@ -45,6 +47,7 @@ class DeviceKeyedCache(JupyterCacheBase):  # type: ignore[misc]  # jupyter-cache
     ) -> tuple[NotebookNode, str]:
         """Return the notebook as it is stored and its key; every match and every store of jupyter-cache goes through here."""
         stored, key = super().create_hashed_notebook(nb, nb_metadata, cell_metadata)
+        self.code_key = key
         if self._device is Device.AUTO:
             return stored, key
         # jupyter-cache keeps MD5 digests in a column of 255 characters; anything of that form is safe there.
@@ -63,6 +66,8 @@ class CachedRun:
     """Wall time of the run, s; None where the entry does not say."""
     facts: Mapping[str, Any] | None
     """JSON form of the record of that run; None for an entry made by plain MyST-NB."""
+    code_key: str
+    """jupyter-cache's own key of the notebook, without the device."""
 
 
 def code_key(notebook: NotebookNode, device: Device = Device.AUTO) -> str:
@@ -84,8 +89,8 @@ class NotebookCache:
         # Two processes that open a new cache at once both try to create its tables; the lock makes one wait.
         with self._state.lock("notebook-cache"):
             try:
-                record = cache.match_cache_notebook(notebook)
-                _, merged = cache.merge_match_into_notebook(notebook)
+                number, merged = cache.merge_match_into_notebook(notebook)
+                record = cache.get_cache_record(number)
             except KeyError:
                 return None
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the cache, the lecture can still be run
@@ -94,7 +99,9 @@ class NotebookCache:
             finally:
                 _close(cache)
         data = record.data or {}
-        return CachedRun(merged, record.created.timestamp(), data.get("execution_seconds"), data.get(RECORD_KEY))
+        return CachedRun(
+            merged, record.created.timestamp(), data.get("execution_seconds"), data.get(RECORD_KEY), cache.code_key
+        )
 
     def add(
         self, notebook: NotebookNode, device: Device, source: Path, read_data: Mapping[str, Any] | None, facts: dict[str, Any]

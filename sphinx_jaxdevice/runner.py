@@ -132,7 +132,7 @@ class Runner:
         run = NotebookCache(lecture.cache_path, self._book.state, warn).find(lecture.notebook, device)
         if run is None:
             return None
-        key = {"code": code_key(lecture.notebook), "device": device.value}
+        key = {"code": run.code_key, "device": device.value}
         reason = "the notebook cache has a result for this code, kernel and device"
         provenance = Provenance(Source.CACHED, reason, self._book.builder, key)
         return LectureResult(record_of_cached(lecture, run, provenance), run.notebook)
