@@ -118,9 +118,8 @@ def book(session: nox.Session) -> None:
     """Build the example book with three builders, check that no lecture failed, print the report and the page to open."""
     install(session, "jb1", "book", extra="[benchmark]")
     failed = [builder[-1] for builder in BUILDERS if not build(session, *builder)]
-    state = str(BOOK / "_build" / "jaxdevice")
-    session.run("jaxdevice", "report", state)
-    session.run("jaxdevice", "gate", state)
+    session.run("jaxdevice", "report", str(BOOK))
+    session.run("jaxdevice", "gate", str(BOOK))
     if failed:
         session.error(f"these builds failed, see above: {', '.join(failed)}")
     print(f"\nThe book is built. Open {BOOK / '_build' / 'html' / 'index.html'} in a browser.")
