@@ -5,7 +5,6 @@ Exit status 0: done; 1: `gate` found a failed lecture; 2: the command could not 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -44,20 +43,21 @@ def _state(path: Path | None) -> StateFolder:
     try:
         return find(path)
     except StateError as error:
-        raise _fault(str(error)) from error
+        raise Fault(str(error)) from error
 
 
-def _fault(message: str) -> click.ClickException:
-    fault = click.ClickException(message)
-    fault.exit_code = 2
-    return fault
+class Fault(click.ClickException):
+    """The command can't do what was asked."""
+
+    exit_code = 2
 
 
 def _records(state: StateFolder) -> list[Record]:
     """Return the records of a report; one that can't be read or is empty is a fault: nothing must pass for lack of facts."""
     records = state.read_report(_warn)
     if not records:
-        raise _fault(f"{state.report} lists no lecture, so there is nothing to judge. Build the book again.")
+        msg = f"{state.report} lists no lecture, so there is nothing to judge. Build the book again."
+        raise Fault(msg)
     return records
 
 
@@ -90,7 +90,8 @@ def report_command(path: Path | None, form: str, output: Path | None) -> None:
     try:
         output.write_text(f"{text}\n", encoding="utf8")
     except OSError as error:
-        raise _fault(f"{output} can't be written: {error.strerror}") from error
+        msg = f"{output} can't be written: {error.strerror}"
+        raise Fault(msg) from error
 
 
 @main.command()
@@ -183,22 +184,24 @@ def explain(document: str, path: Path | None) -> None:
 def _stored(document: str, store: FailureStore) -> list[StoredFailure]:
     """Return the stored failures of a document; none is a fault that names the nearest."""
     stored = store.all()
-    names = sorted({failure.record.document for failure in stored})
-    if not names:
-        raise _fault("no failure is stored")
-    name = _named(document, names, [failure.record.source_path for failure in stored])
+    if not stored:
+        msg = "no failure is stored"
+        raise Fault(msg)
+    name = _named(document, [failure.record.document for failure in stored], [failure.record.source_path for failure in stored])
     return [failure for failure in stored if failure.record.document == name]
 
 
-def _named(given: str, documents: list[str], sources: list[str]) -> str:
-    """Return the document that a person means by its name, or by its source file with or without a leading folder."""
-    plain = os.path.normpath(given).removesuffix(".md").removesuffix(".ipynb")
-    for name in documents:
-        if plain == name or (given in sources and os.path.splitext(given)[0] == name):
-            return name
+def _named(given: str, documents: Sequence[str], sources: Sequence[str]) -> str:
+    """Return the document that a person means by its name or by its source file."""
+    plain = Path(given).as_posix().removesuffix(".md").removesuffix(".ipynb")
+    if plain in documents:
+        return plain
+    if given in sources:
+        return documents[sources.index(given)]
     near = get_close_matches(plain, documents, n=3, cutoff=0.5)
-    advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(documents)}"
-    raise _fault(f"there is no lecture {given!r} here; {advice}")
+    advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(dict.fromkeys(documents))}"
+    msg = f"there is no lecture {given!r} here; {advice}"
+    raise Fault(msg)
 
 
 def _when(failure: StoredFailure) -> str:

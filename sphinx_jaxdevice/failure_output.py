@@ -50,7 +50,8 @@ class Story:
     def output(self) -> NotebookNode:
         """Return the output that ends the page."""
         lines = [f"{self.error}: {self.message}", *self.details]
-        return nbformat.v4.new_output("error", ename=self.error, evalue=self.message, traceback=lines)
+        output: NotebookNode = nbformat.v4.new_output("error", ename=self.error, evalue=self.message, traceback=lines)
+        return output
 
 
 def clear_outputs(notebook: NotebookNode, after: int) -> None:

@@ -70,11 +70,9 @@ class Watcher:
         if name != MONITORING:
             return None
         sys.meta_path.remove(self)
-        for finder in sys.meta_path:
-            spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
-            if spec is not None:
-                break
-        else:
+        found = (finder.find_spec(name, path, target) for finder in sys.meta_path)
+        spec: Any = next((spec for spec in found if spec is not None), None)
+        if spec is None:
             return None
         run = getattr(spec.loader, "exec_module", None)
         if run is None:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
@@ -70,6 +71,16 @@ class KernelProcess:
         """Whether a cell was over its limit and has been interrupted."""
 
     @property
+    def _manager(self) -> Any:
+        """The kernel manager of a started kernel; nbclient declares it as optional and as either of two kinds."""
+        return self.client.km
+
+    @property
+    def _channels(self) -> Any:
+        """The client end of a started kernel; optional in nbclient, as above."""
+        return self.client.kc
+
+    @property
     def name(self) -> str:
         """Name of the kernel that was asked for."""
         return str(self.client.kernel_name or (self.client.nb.metadata.get("kernelspec") or {}).get("name") or "python3")
@@ -84,7 +95,7 @@ class KernelProcess:
         try:
             self.client.create_kernel_manager()
             await self.client.async_start_new_kernel(**({} if env is None else {"env": env}))
-            self._pid = self.client.km.provisioner.pid
+            self._pid = self._manager.provisioner.pid
             self._tree = ProcessTree(self._pid)
             self._memory_kills = out_of_memory_kills(self._pid)
             self._note_memory()
@@ -101,7 +112,7 @@ class KernelProcess:
 
     async def _read_language(self) -> None:
         """Put the kernel's language into the notebook, as nbclient does: pages are coloured by it."""
-        message = await ensure_async(self.client.kc.kernel_info())
+        message = await ensure_async(self._channels.kernel_info())
         reply = await self.client.async_wait_for_reply(message)
         if reply is not None and "language_info" in reply["content"]:
             self.client.nb.metadata["language_info"] = reply["content"]["language_info"]
@@ -112,7 +123,7 @@ class KernelProcess:
 
     async def _ask(self, code: str) -> bool:
         """Run code of ours that leaves no trace in history, counts and outputs; return whether it was answered in time."""
-        message = self.client.kc.execute(code, silent=True, store_history=False, allow_stdin=False, stop_on_error=False)
+        message = self._channels.execute(code, silent=True, store_history=False, allow_stdin=False, stop_on_error=False)
         with suppress(TimeoutError, DeadKernelError, RuntimeError):
             reply = await asyncio.wait_for(self.client.async_wait_for_reply(message), ANSWER_LIMIT)
             return reply is not None and reply["content"].get("status") == "ok"
@@ -151,7 +162,7 @@ class KernelProcess:
                 self._tree.look()
         self.over_limit = True
         with suppress(RuntimeError, OSError):
-            await ensure_async(self.client.km.interrupt_kernel())
+            await ensure_async(self._manager.interrupt_kernel())
         await asyncio.sleep(GRACE)
         self.kill()
 
@@ -169,7 +180,7 @@ class KernelProcess:
 
     async def report(self) -> None:
         """Have the agent note what JAX used; without an agent or an answer there is nothing to note."""
-        if self._has_agent and await ensure_async(self.client.kc.is_alive()):
+        if self._has_agent and await ensure_async(self._channels.is_alive()):
             await self._ask(kernel_journal.REPORT_CODE)
 
     def kill(self) -> None:

@@ -125,4 +125,4 @@ def _cell_number(lecture: Lecture, index: int | None) -> int | None:
     """Return the number of a code cell, counted from 1, for its index among all cells."""
     if index is None:
         return None
-    return sum(cell.cell_type == "code" for cell in lecture.notebook.cells[: index + 1])
+    return len([cell for cell in lecture.notebook.cells[: index + 1] if cell.cell_type == "code"])

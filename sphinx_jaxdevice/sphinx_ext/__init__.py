@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, cast
 
 from sphinx.application import Sphinx
 
@@ -17,8 +17,8 @@ from .table import setup_table
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register options, domain, directive and event handlers with Sphinx, and return the extension's metadata."""
     app.setup_extension("myst_nb")
-    for spec in option_specs():
-        app.add_config_value(spec.name, spec.default, spec.rebuild, spec.types)
+    for name, default, rebuild, types, _help in option_specs():
+        app.add_config_value(name, default, cast("Literal['', 'env']", rebuild), types)
     app.add_domain(LectureDomain)
     setup_table(app)
     build = Build(app)
