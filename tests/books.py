@@ -119,7 +119,7 @@ class TinyBook:
             "nb_execution_mode": "cache",
             "show_warning_types": True,
             "html_theme": "basic",
-                        **self.config,
+            **self.config,
         }
         text = "".join(f"{name} = {value!r}\n" for name, value in values.items())
         path = folder / "conf.py"

@@ -13,7 +13,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PRELOADED = ("myst_nb.sphinx_ext", "sphinx_jaxdevice.sphinx_ext", "sphinx.builders.html", "sphinx.builders.dirhtml", "sphinx.builders.text")
+PRELOADED = (
+    "myst_nb.sphinx_ext",
+    "sphinx_jaxdevice.sphinx_ext",
+    "sphinx.builders.html",
+    "sphinx.builders.dirhtml",
+    "sphinx.builders.text",
+)
 
 
 class BuildServer:
@@ -22,7 +28,6 @@ class BuildServer:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, __file__],
-            
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

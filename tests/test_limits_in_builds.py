@@ -12,7 +12,7 @@ from .books import TinyBook, wait_until_gone
 pytestmark = pytest.mark.slow
 
 SLEEP = "import time\nprint('begins', flush=True)\ntime.sleep(100)"
-HOLDS_THE_GIL = "print('begins', flush=True)\nsum(range(10**13))"
+HOLDS_THE_GIL = "import time\nprint('begins', flush=True)\ntime.sleep(0.5)\nsum(range(10**13))"
 
 
 def _text(page: str) -> str:

@@ -87,7 +87,7 @@ class Build:
         if shown:
             print_summary(records, {record.document for record in shown})
         failed = [record for record in records if record.failed]
-        if failed and (self._options.on_failure is OnFailure.ERROR or app.warningiserror):
+        if failed and (self._options.on_failure is OnFailure.ERROR or _warnings_are_errors(app)):
             _fail(app)
         self._warn_about_silent_failures(domain, env)
         return sorted(domain.documents_with_table & set(env.found_docs)) if shown else []
@@ -147,12 +147,17 @@ class Build:
         for document, record, traceback in domain.entries():
             if record.failed and document not in self._read:
                 self._read.add(document)
-                LOGGER.info("jaxdevice: %s", ending(record))
+                LOGGER.info("jaxdevice: %s: %s", document, ending(record))
                 warn_again(record, traceback, Path(self._app.outdir), show_traceback=show)
 
     @staticmethod
     def _domain(env: BuildEnvironment) -> LectureDomain:
         return cast("LectureDomain", env.get_domain(LectureDomain.name))
+
+
+def _warnings_are_errors(app: Sphinx) -> bool:
+    """Whether `-W` was given. Sphinx 7 moves it from the first attribute to the second where `--keep-going` stands beside it."""
+    return bool(app.warningiserror or app.keep_going)
 
 
 def _fail(app: Sphinx) -> None:
