@@ -15,9 +15,9 @@ from .timeouts import format_duration
 
 SLOWEST = 5
 """How many lectures the summary names."""
-LONGEST_NAME = 30
+LONGEST_NAME = 22
 """Characters of a lecture's name that fit into a terminal's 80 columns beside the other columns."""
-LONGEST_DEVICE = 14
+LONGEST_DEVICE = 11
 NOTHING = "-"
 # What XML 1.0 has no place for, not even escaped.
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
