@@ -5,6 +5,7 @@ Exit status 0: done; 1: `gate` found a failed lecture; 2: the command could not 
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -21,7 +22,7 @@ from .records import Record
 from .state_folder import StateFolder, find
 
 FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {
-    "text": report.as_text,
+    "text": lambda records: report.as_text(records, shutil.get_terminal_size((100, 24)).columns),
     "markdown": report.as_markdown,
     "json": report.as_json,
     "junit": report.as_junit,

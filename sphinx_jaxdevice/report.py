@@ -15,8 +15,8 @@ from .timeouts import format_duration
 
 SLOWEST = 5
 """How many lectures the summary names."""
-LONGEST_NAME = 22
-"""Characters of a lecture's name that fit into a terminal's 80 columns beside the other columns."""
+SHORTEST_NAME = 12
+"""Characters of a lecture's name that stay in the narrowest table."""
 LONGEST_DEVICE = 11
 NOTHING = "-"
 # What XML 1.0 has no place for, not even escaped.
@@ -76,20 +76,22 @@ def rows(records: Sequence[Record]) -> list[Row]:
     return [Row(record.document, tuple(column.text(record) for column in COLUMNS), record.outcome.value) for record in records]
 
 
-def as_text(records: Sequence[Record]) -> str:
-    """Return the table for a terminal of 80 columns; long names lose their middle."""
-    shortened = [
-        (_cut(row.texts[0], LONGEST_NAME), row.texts[1], _cut(row.texts[2], LONGEST_DEVICE), *row.texts[3:])
-        for row in rows(records)
-    ]
-    # Numbers stay as they are written: tabulate would turn the document "1e5" into 100000.
-    return tabulate(shortened, _headings(), tablefmt="simple", colalign=_alignment(shortened), disable_numparse=True)
+def as_text(records: Sequence[Record], width: int = 80) -> str:
+    """Return the table for a terminal of `width` columns; names that are too long lose their middle."""
+    lines = [[*row.texts[:2], _cut(row.texts[2], LONGEST_DEVICE), *row.texts[3:]] for row in rows(records)]
+    table = _tabulate(lines, "simple")
+    excess = max(map(len, table.splitlines())) - width
+    if excess <= 0:
+        return table
+    longest = max((len(line[0]) for line in lines), default=0)
+    room = max(SHORTEST_NAME, longest - excess)
+    return _tabulate([[_cut(line[0], room), *line[1:]] for line in lines], "simple")
 
 
 def as_markdown(records: Sequence[Record]) -> str:
     """Return the table as GitHub's Markdown, for an issue or a job's summary."""
-    escaped = [tuple(re.sub(r"([|\\`<>*_\[\]])", r"\\\1", text) for text in row.texts) for row in rows(records)]
-    return tabulate(escaped, _headings(), tablefmt="pipe", colalign=_alignment(escaped), disable_numparse=True)
+    escaped = [[re.sub(r"([|\\`<>*_\[\]])", r"\\\1", text) for text in row.texts] for row in rows(records)]
+    return _tabulate(escaped, "pipe")
 
 
 def as_json(records: Sequence[Record]) -> str:
@@ -145,12 +147,11 @@ def summary(records: Sequence[Record], shown: Collection[str]) -> list[str]:
     return lines
 
 
-def _headings() -> list[str]:
-    return [column.heading for column in COLUMNS]
-
-
-def _alignment(lines: Sequence[object]) -> tuple[str, ...] | None:
-    return tuple(column.align for column in COLUMNS) if lines else None
+def _tabulate(lines: Sequence[Sequence[str]], form: str) -> str:
+    headings = [column.heading for column in COLUMNS]
+    alignment = [column.align for column in COLUMNS] if lines else None
+    # Texts stay as they are: tabulate would turn a document named "1e5" into a number.
+    return tabulate(lines, headings, tablefmt=form, colalign=alignment, disable_numparse=True)
 
 
 def _cut(text: str, longest: int) -> str:

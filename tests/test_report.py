@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -73,7 +74,7 @@ def test_junit_counts_failures_and_survives_odd_characters() -> None:
         ({"failing_line": None, "failing_cell": None}, "broken.md"),
     ],
 )
-def test_place_of_a_failure(fields: dict[str, object], expected: str) -> None:
+def test_place_of_a_failure(fields: dict[str, Any], expected: str) -> None:
     """A failure is at a line where the source has lines, else at a cell, else in the file."""
     assert report.place(failed(**fields)) == expected
 

@@ -26,7 +26,7 @@ def _notebook(*cells: Any, **metadata: Any) -> str:
     notebook.metadata.update({"kernelspec": {"name": "python3", "display_name": "Python 3"}, **metadata})
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
-    return nbformat.writes(notebook)
+    return str(nbformat.writes(notebook))
 
 
 def _code(source: str, *outputs: str, tags: tuple[str, ...] = ()) -> Any:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ def book(tmp_path: Path) -> TinyBook:
     return book
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "truncated": lambda text: text[: len(text) // 2],
     "empty": lambda _text: b"",
     "not JSON": lambda _text: b"\x00\xff\xfe garbage",

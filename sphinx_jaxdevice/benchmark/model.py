@@ -84,8 +84,9 @@ def load_observations() -> NDArray[np.float64]:
     """Return the observations, (96, 4) in the order of `OBSERVABLES`, percent a quarter, each column less its mean."""
     with resources.files(__package__).joinpath(DATA).open(encoding="utf8") as file:
         rows = [[float(row[name]) for name in OBSERVABLES] for row in csv.DictReader(file)]
-    observations = np.array(rows, dtype=np.float64)
-    return observations - observations.mean(axis=0)
+    observations: NDArray[np.float64] = np.array(rows, dtype=np.float64)
+    observations -= observations.mean(axis=0)
+    return observations
 
 
 def structure(p: Mapping[str, Any]) -> Structure:
@@ -152,7 +153,8 @@ def stationary_covariance(model: StateSpace) -> Array:
     size = model.transition.shape[0]
     shocks = model.loading @ model.loading.T
     system = jnp.eye(size * size) - jnp.kron(model.transition, model.transition)
-    return jnp.linalg.solve(system, shocks.reshape(-1)).reshape(size, size)
+    covariance: Array = jnp.linalg.solve(system, shocks.reshape(-1)).reshape(size, size)
+    return covariance
 
 
 def kalman_filter(model: StateSpace, covariance: Array, observations: Array) -> Array:
