@@ -26,7 +26,6 @@ class WarningKind(Enum):
         "The notebook cache of jupyter-cache could not be read or written; lectures run as if nothing were cached.",
     )
     HOST = ("host", "This version of MyST-NB no longer has the place where the extension is attached; pins and limits are off.")
-    FAILED = ("failed", "A lecture failed in this build or an earlier one, and its page is incomplete.")
 
     def __init__(self, subtype: str, sentence: str) -> None:
         """Give the member its two parts by name."""
