@@ -142,7 +142,7 @@ class TinyBook:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=240,
+            timeout=200,
         )
         return Built(done.returncode, done.stdout, output)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,6 +64,7 @@ def _build(request: Mapping[str, object]) -> None:
     """Become the build: its folder, environment and output, then Sphinx's own entry point."""
     from sphinx.cmd.build import main
 
+    signal.alarm(240)  # a build that hangs ends here, and its test fails
     os.chdir(str(request["cwd"]))
     env = request["env"]
     assert isinstance(env, dict)

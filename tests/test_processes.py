@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def test_peak_memory_of_this_process_is_known_and_of_none_is_none() -> None:
     assert processes.peak_memory(2**22 + 1) is None
 
 
+def _lives(pid: int) -> bool:
+    """Return whether a process is there and not just waiting to be collected."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def test_tree_kills_children_that_left_the_group() -> None:
     """A child in a session of its own is killed with the process that started it, also after that one has ended."""
     script = "import subprocess, sys; p = subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=subprocess.DEVNULL); print(p.pid, flush=True); input()"
@@ -75,6 +84,8 @@ def test_tree_kills_children_that_left_the_group() -> None:
 
     tree.kill()
 
-    state = Path(f"/proc/{child}/stat")
-    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+    end = time.monotonic() + 5
+    while _lives(child) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _lives(child)
     assert process.returncode in {0, -signal.SIGKILL}

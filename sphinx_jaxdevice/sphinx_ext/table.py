@@ -54,8 +54,9 @@ def table(lines: list[Row], from_document: str) -> nodes.Element:
     node = nodes.table(classes=["jaxdevice-table", "colwidths-auto"])
     group = nodes.tgroup(cols=len(COLUMNS))
     node += group
-    for _ in COLUMNS:
-        group += nodes.colspec(colwidth=1)
+    for index, column in enumerate(COLUMNS):
+        # The text builder takes these as characters, and never ends where a word does not fit.
+        group += nodes.colspec(colwidth=max(len(column.heading), *(len(line.texts[index]) for line in lines)))
     head = nodes.thead()
     head += _row([nodes.Text(column.heading) for column in COLUMNS])
     body = nodes.tbody()
