@@ -1,4 +1,4 @@
-"""The files a lecture may read: what else lies in its folder, by size and modification time.
+"""The files a lecture may read: what else lies in its folder, by content, or by size and modification time where they are large.
 
 Data files and modules are in no cache key of jupyter-cache. A stored failure depends on them, so that mending one runs the
 lecture again. Files that lectures write themselves are told apart by a register of what changed while a lecture ran.
@@ -9,19 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from .diagnostics import Warn
 from .records import SCHEMA
 from .state_folder import StateFolder
 
-Stamp = tuple[int, int]
-"""Size in bytes and modification time in nanoseconds."""
+Stamp = str
+"""What tells one state of a file from another."""
 Snapshot = Mapping[str, Stamp]
 
+LARGE = 4 * 2**20
+"""Size in bytes from which a file is told by size and modification time. Below it the content counts, so that a fresh checkout,
+which gives every file a new time, keeps its stored failures."""
 MOST_FILES = 20_000
 """A folder with more files is cut there, in sorted order: a walk must not cost more than a small lecture."""
 
@@ -38,14 +43,14 @@ class LectureFolder:
     """Folders of build output, resolved."""
 
     def snapshot(self) -> dict[str, Stamp]:
-        """Return name -> (size, modification time) of the files below the folder that are neither documents nor output."""
+        """Return name -> stamp of the files below the folder that are neither documents nor output."""
         found: dict[str, Stamp] = {}
         for path in self._files():
-            try:
+            with suppress(OSError):  # a file that vanished between the listing and the look is not there
                 info = path.stat()
-            except OSError:
-                continue  # a file that vanished between the listing and the look is not there
-            found[os.path.relpath(path, self.source_dir)] = (info.st_size, info.st_mtime_ns)
+                if not stat.S_ISREG(info.st_mode):
+                    continue  # a pipe has no content to compare, and reading it would wait for ever
+                found[os.path.relpath(path, self.source_dir)] = _stamp(path, info.st_size, info.st_mtime_ns)
             if len(found) >= MOST_FILES:
                 break
         return found
@@ -90,7 +95,7 @@ class WrittenFiles:
             data = self._state.read_json(path, self._warn) or {}
             files = data.get("files")
             if isinstance(files, dict):
-                written |= {name: (stamp[0], stamp[1]) for name, stamp in files.items() if _is_stamp(stamp)}
+                written |= {name: stamp for name, stamp in files.items() if isinstance(stamp, str)}
         return written
 
     def note(self, document: str, files: Snapshot) -> None:
@@ -103,5 +108,9 @@ class WrittenFiles:
                 path.unlink(missing_ok=True)
 
 
-def _is_stamp(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(part, int) for part in value)  # noqa: PLR2004 - a pair
+@lru_cache(maxsize=MOST_FILES)
+def _stamp(path: Path, size: int, modified: int) -> Stamp:
+    """Return the stamp of a file of a size in bytes and a modification time in ns, by which it is remembered."""
+    if size > LARGE:
+        return f"{size} bytes of {modified}"
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:32]

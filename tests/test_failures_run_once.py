@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,18 @@ def test_success_under_the_same_key_removes_the_failure(tmp_path: Path) -> None:
 
     assert built.status == 0, built.text
     assert list((book.state / "failures").glob("*.json")) == []
+
+
+def test_fresh_checkout_of_the_same_files_keeps_failures(book: TinyBook) -> None:
+    """New modification times alone, as a checkout in another CI job gives them, do not run a failed lecture again."""
+    data = book.write("data.csv", "1,2\n")
+    book.build("html")
+    os.utime(data, (1_000_000_000, 1_000_000_000))
+    os.utime(book.source / "bad.md", (1_000_000_000, 1_000_000_000))
+
+    book.build("text")
+
+    assert book.runs("bad") == 1
 
 
 def test_file_written_by_a_lecture_does_not_run_a_failure_again(tmp_path: Path) -> None:
