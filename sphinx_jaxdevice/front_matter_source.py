@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import yaml
 
@@ -35,6 +36,7 @@ class PageSource:
     """What is wrong with the text itself, as far as it concerns our keys."""
 
 
+@lru_cache(maxsize=2)
 def read_source(text: str, suffix: str) -> PageSource:
     """Return the positions in a page's source text. `suffix` is `.md`, `.ipynb` or another."""
     if suffix == ".ipynb":

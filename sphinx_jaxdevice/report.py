@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from tabulate import tabulate
-
 from .records import SCHEMA, Record, Source, to_json
 from .timeouts import format_duration
 
@@ -148,6 +146,8 @@ def summary(records: Sequence[Record], shown: Collection[str]) -> list[str]:
 
 
 def _tabulate(lines: Sequence[Sequence[str]], form: str) -> str:
+    from tabulate import tabulate  # noqa: PLC0415 - its import takes as long as ten cached lectures, and builds don't need it
+
     headings = [column.heading for column in COLUMNS]
     alignment = [column.align for column in COLUMNS] if lines else None
     # Texts stay as they are: tabulate would turn a document named "1e5" into a number.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,10 +76,13 @@ class Runner:
         self._book = book
         self._options = options
 
-    def result(self, lecture: Lecture, warn: Warn, progress: Progress | None = None) -> LectureResult:
+    def result(
+        self, lecture: Lecture, warn: Warn, progress: Progress | None = None, waiting: Callable[[], None] | None = None
+    ) -> LectureResult:
         """Return what the lecture's page shows, running the lecture only where nothing may be reused.
 
-        `progress` is called as each cell starts. Faults of the lecture are results; only an interrupted build raises.
+        `progress` is called as each cell starts, `waiting` when another build is running the lecture and this one waits for
+        its result. Faults of the lecture are results; only an interrupted build raises.
         """
         if lecture.cache_path is None:
             ready = plan(lecture, self._options, warn)
@@ -88,7 +91,7 @@ class Runner:
         if hit := self._cached(lecture, asked, warn):
             return hit
         # Held while the lecture runs: a second builder waits here and then finds the first one's result.
-        with self._book.state.lock(f"lecture-{code_key(lecture.notebook, asked)}"):
+        with self._book.state.lock(f"lecture-{code_key(lecture.notebook, asked)}", waiting):
             ready = plan(lecture, self._options, warn)
             for device in {asked, ready.cache_device}:
                 if hit := self._cached(lecture, device, warn):
@@ -107,17 +110,15 @@ class Runner:
             progress=progress,
         )
 
-    def result_of_session(self, lecture: Lecture, finished: Execution) -> LectureResult:
+    def result_of_session(self, lecture: Lecture, finished: Execution, warn: Warn) -> LectureResult:
         """Return the result of a session that has ended."""
-        record = record_of(lecture, finished, Provenance(Source.RUN, EVERY_TIME, self._book.builder))
-        return LectureResult(record, finished.notebook, finished.failure.traceback if finished.failure else None)
+        return self._result(lecture, finished, EVERY_TIME, warn)
 
     def must_run_again(self, record: Record, warn: Warn) -> bool:
         """Return whether a failed page that Sphinx would not read again has to be: its failure may not be shown any more."""
         rules = self._book.rules
-        if not record.key:  # not of cache mode: only what the build asks for counts
-            return rules.retry
-        if not self._options.cache_failures:
+        if not record.key or not self._options.cache_failures:
+            # Of an execution mode without cache, or failures are not to be kept: the page is read again when Sphinx says so.
             return rules.retry
         stored = FailureStore(self._book.state, warn).find(record.key)
         if stored is None or why_not_reused(stored, rules) is not None:
@@ -164,19 +165,22 @@ class Runner:
 
     def _run(self, lecture: Lecture, ready: Plan, reason: str, warn: Warn, progress: Progress | None) -> LectureResult:
         if ready.refusal is not None:
-            refused = execution.refuse(lecture.notebook, "MissingDeviceError", ready.refusal)
-            record = record_of(lecture, refused, Provenance(Source.RUN, reason, self._book.builder))
-            return LectureResult(record, refused.notebook, refused.failure.traceback if refused.failure else None)
+            return self._result(lecture, execution.refuse(lecture.notebook, "MissingDeviceError", ready.refusal), reason, warn)
+        if lecture.cache_path is None:
+            return self._result(lecture, self._execute(lecture, ready, progress), reason, warn)
         folder = self._folder(lecture.source.parent)
         before = folder.snapshot()
         finished = self._execute(lecture, ready, progress)
         WrittenFiles(self._book.state, warn).note(lecture.document, changes(before, folder.snapshot()))
-        # What the lecture wrote itself is no part of the key, so the key is taken after the run.
-        key = self._key(lecture, warn)
+        result = self._result(lecture, finished, reason, warn)
+        self._keep(lecture, ready, finished, result.record, warn)
+        return result
+
+    def _result(self, lecture: Lecture, finished: Execution, reason: str, warn: Warn) -> LectureResult:
+        # The key is taken after the run: what the lecture wrote itself is no part of it.
+        key = {} if lecture.cache_path is None else self._key(lecture, warn)
         record = record_of(lecture, finished, Provenance(Source.RUN, reason, self._book.builder, key))
-        traceback = finished.failure.traceback if finished.failure else None
-        self._keep(lecture, ready, finished, record, warn)
-        return LectureResult(record, finished.notebook, traceback)
+        return LectureResult(record, finished.notebook, finished.failure.traceback if finished.failure else None)
 
     def _execute(self, lecture: Lecture, ready: Plan, progress: Progress | None) -> Execution:
         return execution.run(
@@ -190,8 +194,7 @@ class Runner:
 
     def _keep(self, lecture: Lecture, ready: Plan, finished: Execution, record: Record, warn: Warn) -> None:
         """Store a success in the notebook cache and a failure in the failure store."""
-        if lecture.cache_path is None:
-            return
+        assert lecture.cache_path is not None
         cache = NotebookCache(lecture.cache_path, self._book.state, warn)
         failures = FailureStore(self._book.state, warn)
         if finished.failure is None:

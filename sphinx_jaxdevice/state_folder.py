@@ -10,12 +10,12 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from .diagnostics import Diagnostic, StateError, Warn, WarningKind
 from .records import SCHEMA, Record, from_json, to_json
@@ -25,6 +25,8 @@ NAME = "jaxdevice"
 REPORT = "report.json"
 LOCK_LIMIT = 4 * 3600.0
 """Seconds to wait for another build that runs the same lecture. A build that was killed gives its locks back at once."""
+MOMENT = 1.0
+"""Seconds after which waiting for another build is worth a word."""
 PLACES = ("", NAME, f"_build/{NAME}", f"build/{NAME}", f"docs/_build/{NAME}")
 """Where the folder may lie from a path that a person gives: itself, a build folder, a book."""
 
@@ -87,12 +89,15 @@ class StateFolder:
         return True
 
     @contextmanager
-    def lock(self, name: str) -> Iterator[None]:
-        """Hold a lock against other processes over the same folder. Where no lock file can be made, there is none to hold."""
-        lock = FileLock(self.path / "locks" / f"{name}.lock", timeout=LOCK_LIMIT)
+    def lock(self, name: str, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+        """Hold a lock against other processes over the same folder. Where no lock file can be made, there is none to hold.
+
+        `waiting` is called once where another process holds the lock for more than a moment.
+        """
+        lock = FileLock(self.path / "locks" / f"{name}.lock")
         try:
             (self.path / "locks").mkdir(parents=True, exist_ok=True)
-            lock.acquire()
+            _acquire(lock, waiting)
         except (OSError, Timeout):
             # A read-only or full disk: nothing can be written there anyway, by us or by others.
             yield
@@ -144,6 +149,17 @@ class StateFolder:
             _warn(warn, f"{path} {found}; it does not count")
             return
         _warn(warn, f"{path} {found}; it was set aside as {aside.name} and does not count")
+
+
+def _acquire(lock: BaseFileLock, waiting: Callable[[], None] | None) -> None:
+    if waiting is not None:
+        try:
+            lock.acquire(timeout=MOMENT)
+        except Timeout:
+            waiting()
+        else:
+            return
+    lock.acquire(timeout=LOCK_LIMIT)
 
 
 def find(path: Path | None) -> StateFolder:

@@ -64,6 +64,7 @@ def test_two_builders_at_once_run_the_failing_lecture_once(tmp_path: Path) -> No
         thread.join()
 
     assert book.runs("bad") == 1
+    assert sum("jaxdevice: bad: another build is running it" in built.text for built in results.values()) == 1
     assert [book.runs(f"good_{number}") for number in range(7)] == [1] * 7
     for built in results.values():
         assert built.status == 0, built.text

@@ -52,6 +52,38 @@ def test_builder_that_does_not_read_the_page_again_warns_all_the_same(book: Tiny
     assert "JAXDEVICE_RETRY_FAILED=1" in second.text
 
 
+def test_failed_page_of_mode_force_is_warned_about_and_not_run_again(book: TinyBook) -> None:
+    """Where nothing is cached, a failed page that Sphinx does not read again is not run again, and every builder warns."""
+    book.config["nb_execution_mode"] = "force"
+
+    first = book.build("html", "-W", "--keep-going", doctrees="doctrees")
+    second = book.build("text", "-W", "--keep-going", doctrees="doctrees")
+
+    assert book.runs("bad") == 1
+    assert (first.status, second.status) == (1, 1)
+    assert not (book.state / "failures").exists()
+
+
+def test_suppressed_warnings_of_failures_fail_no_build(book: TinyBook) -> None:
+    """Who suppresses `mystnb.exec` gets exit status 0 under -W from the first builder and from the next."""
+    book.config["suppress_warnings"] = ["mystnb.exec"]
+
+    built = [book.build(builder, "-W", "--keep-going", doctrees="doctrees") for builder in ("html", "text")]
+
+    assert [one.status for one in built] == [0, 0]
+
+
+def test_older_environment_does_not_undo_a_newer_report(book: TinyBook) -> None:
+    """A builder over page data of its own, which reads nothing, leaves what another builder has found out since."""
+    book.build("html")
+    book.build("text")
+
+    book.build("html")
+
+    assert book.report()["good"]["builder"] == "text"
+    assert book.report()["bad"]["builder"] == "html"
+
+
 def test_success_alone_exits_zero(tmp_path: Path) -> None:
     """A book whose lectures all succeed exits 0 under -n -W --keep-going."""
     book = TinyBook(tmp_path)

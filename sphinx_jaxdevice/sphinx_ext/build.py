@@ -12,6 +12,7 @@ from typing import cast
 from myst_nb.core.execute.base import NotebookClientBase
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.logging import is_suppressed_warning
 
 from sphinx_jaxdevice.config import BookOptions, OnFailure, option_specs, read_options
 from sphinx_jaxdevice.diagnostics import Diagnostic, Warn, WarningKind
@@ -19,7 +20,7 @@ from sphinx_jaxdevice.failure_store import ReuseRules, current_ci_run
 from sphinx_jaxdevice.front_matter_source import check_source
 from sphinx_jaxdevice.lecture import Lecture, LectureResult
 from sphinx_jaxdevice.outcome import Execution
-from sphinx_jaxdevice.records import Source
+from sphinx_jaxdevice.records import Record, Source
 from sphinx_jaxdevice.runner import Book, Runner
 from sphinx_jaxdevice.state_folder import StateFolder
 
@@ -82,15 +83,25 @@ class Build:
         domain = self._domain(env)
         self._keep_silent_failures(domain)
         records = domain.records()
-        self._state.merge_report(records, frozenset(env.found_docs), warn_for(None))
+        self._merge_report(records, env)
         shown = [record for record in records if record.document in self._read]
         if shown:
             print_summary(records, {record.document for record in shown})
         failed = [record for record in records if record.failed]
-        if failed and (self._options.on_failure is OnFailure.ERROR or _warnings_are_errors(app)):
+        if failed and (self._options.on_failure is OnFailure.ERROR or _failures_are_errors(app)):
             _fail(app)
         self._warn_about_silent_failures(domain, env)
         return sorted(domain.documents_with_table & set(env.found_docs)) if shown else []
+
+    def _merge_report(self, records: list[Record], env: BuildEnvironment) -> None:
+        """Put into the report what this build showed or warns about.
+
+        Of the pages that it did not read another builder, with an environment of its own, may know something newer.
+        """
+        warn = warn_for(None)
+        known = {record.document for record in self._state.read_report(warn)}
+        news = [record for record in records if record.document in self._read or record.failed or record.document not in known]
+        self._state.merge_report(news, frozenset(env.found_docs), warn)
 
     def check_page(self, page: Page, source: Path) -> None:
         """Warn about the text of a page's front matter, executed or not."""
@@ -111,7 +122,7 @@ class Build:
             return self._inline_client(request, lecture, warn, console)
 
         def obtain() -> LectureResult:
-            result = self._runner.result(lecture, warn, console.cell_started)
+            result = self._runner.result(lecture, warn, console.cell_started, console.waiting)
             return self._concluded(result, warn, console)
 
         return ResultClient(request.host_client, obtain)
@@ -120,7 +131,7 @@ class Build:
         session = self._runner.session(lecture, warn, console.cell_started)
 
         def conclude(execution: Execution) -> LectureResult:
-            return self._concluded(self._runner.result_of_session(lecture, execution), warn, console)
+            return self._concluded(self._runner.result_of_session(lecture, execution, warn), warn, console)
 
         return InlineClient(request.host_client, session, conclude)
 
@@ -155,9 +166,13 @@ class Build:
         return cast("LectureDomain", env.get_domain(LectureDomain.name))
 
 
-def _warnings_are_errors(app: Sphinx) -> bool:
-    """Whether `-W` was given. Sphinx 7 moves it from the first attribute to the second where `--keep-going` stands beside it."""
-    return bool(app.warningiserror or app.keep_going)
+def _failures_are_errors(app: Sphinx) -> bool:
+    """Whether `-W` was given and warnings of failed lectures are not suppressed.
+
+    Sphinx 7 moves `-W` from the first attribute to the second where `--keep-going` stands beside it.
+    """
+    suppressed = is_suppressed_warning("mystnb", "exec", app.config.suppress_warnings)
+    return bool(app.warningiserror or app.keep_going) and not suppressed
 
 
 def _fail(app: Sphinx) -> None:

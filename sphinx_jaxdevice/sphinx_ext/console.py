@@ -39,6 +39,11 @@ class Console:
             sys.stdout.write(f"{CLEAR_LINE}{text}")
             sys.stdout.flush()
 
+    def waiting(self) -> None:
+        """Say that another build is running the lecture."""
+        LOGGER.info("")
+        LOGGER.info("jaxdevice: %s: another build is running it; waiting for its result", self._document)
+
     def _announce(self, cells: int) -> None:
         limits = [
             f"{words} {format_duration(setting.value)}"
