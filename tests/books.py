@@ -51,6 +51,8 @@ class TinyBook:
     root: Path
     config: dict[str, Any] = field(default_factory=dict)
     extensions: tuple[str, ...] = ("myst_nb", "sphinx_jaxdevice")
+    warm: bool = True
+    """Whether builds may be forks of the warm process, which makes one at a time."""
     server: ClassVar[BuildServer | None] = None
     """Builds in forks of a warm process; None starts a new interpreter for each build, as measurements must."""
 
@@ -105,7 +107,7 @@ class TinyBook:
         output = self.build_folder / builder
         options = ["-d", str(self.build_folder / doctrees)] if doctrees else []
         words = ["-b", builder, "-c", str(self._conf()), *options, *arguments, str(self.source), str(output)]
-        if self.server is None:
+        if self.server is None or not self.warm:
             return self._run([sys.executable, "-m", "sphinx", *words], output, env)
         log = self.root / f"{uuid.uuid4().hex}.log"
         status = self.server.build(words, self.root, self.environment(env), log)

@@ -51,6 +51,7 @@ def test_parallel_builder_after_a_failure_reuses_it(tmp_path: Path) -> None:
 def test_two_builders_at_once_run_the_failing_lecture_once(tmp_path: Path) -> None:
     """Two builders that start together over one state folder: one runs the failing lecture, the other waits and shows it."""
     book = _book(tmp_path)
+    book.warm = False
     book._conf()
     results: dict[str, Built] = {}
 
