@@ -9,6 +9,7 @@ must be warned about; a computation without end on the GPU must be ended by its 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import tempfile
@@ -42,7 +43,7 @@ def main() -> None:
         built = book.build("text")
         for name, record in book.report().items():
             page = (built.output / f"{name}.txt").read_text()
-            opened = next((line.strip() for line in page.splitlines() if "device files:" in line), "")
+            opened = next((line.strip() for line in page.splitlines() if re.search(r"device files: \d", line)), "")
             facts = {
                 key: record[key] for key in ("device_asked", "platform", "device_kind", "outcome", "seconds", "compile_seconds")
             }
