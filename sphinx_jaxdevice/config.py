@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .device import Device, parse_device
 from .diagnostics import Diagnostic, Warn, WarningKind
 from .keys import UNSET, Unset
-from .lectures import LectureRule, read_lectures
+from .lecture_rules import LectureRule, read_lectures
 from .timeouts import parse_duration
 from .wording import listed, nearest, refusal
 
@@ -175,10 +175,6 @@ class BookOptions:
             default=False,
             parse=_parse_switch,
         ),
-    )
-    benchmark: bool = field(
-        default=False,
-        metadata=_about("Run the benchmark during the build.", shown="0 or 1", default=False, parse=_parse_switch),
     )
 
 

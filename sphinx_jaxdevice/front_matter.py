@@ -13,7 +13,7 @@ from .config import PREFIX, BookOptions
 from .device import Device
 from .diagnostics import Diagnostic, Warn, WarningKind
 from .keys import CELL_LIMIT, DEVICE, LECTURE_LIMIT, UNSET, Key, Unset
-from .lectures import LectureRule
+from .lecture_rules import LectureRule
 from .page_keys import PageKeys
 from .policy import Policy, Setting
 from .stray_keys import warn_of_stray_keys

@@ -14,13 +14,13 @@ from sphinx_jaxdevice.config import BookOptions, MissingDevice, OnFailure, optio
 from sphinx_jaxdevice.device import Device
 from sphinx_jaxdevice.diagnostics import Diagnostic, WarningKind
 from sphinx_jaxdevice.keys import UNSET, Unset
-from sphinx_jaxdevice.lectures import LectureRule
+from sphinx_jaxdevice.lecture_rules import LectureRule
 
 from .test_timeouts import ANYTHING, UNHURRIED
 
 YES = ["1", "true", "True", "YES", "on", " yes ", True, 1]
 NO = ["0", "false", "FALSE", "no", "Off", False, 0]
-SWITCHES = ["cache_failures", "retry_failed", "benchmark"]
+SWITCHES = ["cache_failures", "retry_failed"]
 
 
 def read(raw: Mapping[str, object], environ: Mapping[str, str] | None = None) -> tuple[BookOptions, list[Diagnostic]]:
@@ -148,7 +148,6 @@ def test_durations_are_in_seconds(name: str, value: object, expected: float | Un
         ("failure_ttl", 0, "The default applies: 24h."),
         ("on_failure", "ERROR", "did you mean 'error'?"),
         ("retry_failed", 1.0, "found 1.0"),
-        ("benchmark", {}, "found {}"),
     ],
 )
 def test_a_bad_value_costs_one_warning_and_only_itself(name: str, value: object, told: str) -> None:

@@ -12,7 +12,7 @@ from sphinx_jaxdevice.device import Device
 from sphinx_jaxdevice.diagnostics import Diagnostic, WarningKind
 from sphinx_jaxdevice.front_matter import resolve
 from sphinx_jaxdevice.keys import KEYS, UNSET
-from sphinx_jaxdevice.lectures import LectureRule
+from sphinx_jaxdevice.lecture_rules import LectureRule
 from sphinx_jaxdevice.page_keys import PageKeys, lines_of_cells
 from sphinx_jaxdevice.policy import Policy, Setting
 

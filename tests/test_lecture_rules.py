@@ -6,7 +6,7 @@ import pytest
 
 from sphinx_jaxdevice.device import Device
 from sphinx_jaxdevice.diagnostics import Diagnostic
-from sphinx_jaxdevice.lectures import LectureRule, read_lectures
+from sphinx_jaxdevice.lecture_rules import LectureRule, read_lectures
 
 
 def read(value: object) -> tuple[tuple[LectureRule, ...], list[Diagnostic]]:
