@@ -82,9 +82,9 @@ def differing_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]
     return sorted(part for part in {*old, *new} if old.get(part) != new.get(part))
 
 
-def digest(key: Mapping[str, str]) -> str:
-    """Return the file name, without suffix, under which a key is kept."""
-    return hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()[:32]
+def file_name(key: Mapping[str, str]) -> str:
+    """Return the name of the file in which a failure is kept; it begins with the key of the code."""
+    return f"{key.get('code', '')}-{hashlib.sha256(json.dumps(dict(key), sort_keys=True).encode()).hexdigest()[:16]}.json"
 
 
 class FailureStore:
@@ -95,11 +95,15 @@ class FailureStore:
         self._warn = warn
 
     def _path(self, key: Mapping[str, str]) -> Path:
-        return self._state.failures / f"{digest(key)}.json"
+        return self._state.failures / file_name(key)
 
     def find(self, key: Mapping[str, str]) -> StoredFailure | None:
         """Return the failure kept under the key, or None. A damaged file is a miss and one warning."""
         return self._read(self._path(key))
+
+    def knows(self, code_key: str) -> bool:
+        """Return whether a failure of this code is kept, under whatever device, folder or data. Reads no file."""
+        return any(self._state.failures.glob(f"{code_key}-*.json"))
 
     def all(self) -> list[StoredFailure]:
         """Return all failures that are kept, by document."""

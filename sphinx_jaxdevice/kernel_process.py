@@ -31,7 +31,10 @@ from .stop_signals import StopSignals
 
 START_LIMIT = 60
 """Seconds within which a kernel must answer; nbclient's own default."""
-GRACE = 1.5
+START_ATTEMPTS = 3
+"""How often a kernel that dies at once is started: of two that start at the same moment, in two builds or in the workers of one,
+both may be given the same port, and the loser ends before it answers."""
+GRACE = 1.0
 """Seconds between the interrupt at a limit and the kill. Ordinary Python code needs milliseconds to end."""
 ANSWER_LIMIT = 5.0
 """Seconds that the agent has for an answer when nothing else runs in the kernel."""
@@ -65,6 +68,7 @@ class KernelProcess:
         self._pid: int | None = None
         self._memory_kills: int | None = None
         self._has_agent = False
+        self._killed = False
         self.peak_memory: int | None = None
         """Bytes."""
         self.over_limit = False
@@ -90,16 +94,14 @@ class KernelProcess:
         self._signals.catch()
         # nbclient takes whole seconds here.
         self.client.startup_timeout = START_LIMIT if limit is None else min(START_LIMIT, math.ceil(limit))
-        # None leaves the environment to jupyter-client, as it is without us; a kernelspec's own variables win over ours.
-        env = {**os.environ, **self._environment} if self._environment else None
         try:
-            self.client.create_kernel_manager()
-            await self.client.async_start_new_kernel(**({} if env is None else {"env": env}))
-            self._pid = self._manager.provisioner.pid
-            self._tree = ProcessTree(self._pid)
-            self._memory_kills = out_of_memory_kills(self._pid)
-            self._note_memory()
-            await self.client.async_start_new_kernel_client()
+            for attempts_left in reversed(range(START_ATTEMPTS)):
+                try:
+                    await self._start()
+                    break
+                except RuntimeError as error:
+                    if "died" not in str(error) or not attempts_left:
+                        raise
             await self._read_language()
             await self._bring_agent()
         except NoSuchKernel as error:
@@ -109,6 +111,16 @@ class KernelProcess:
         except Exception as error:
             msg = f"the kernel {self.name!r} could not be started: {type(error).__name__}: {error}"
             raise KernelStartError(msg) from error
+
+    async def _start(self) -> None:
+        # None leaves the environment to jupyter-client, as it is without us; a kernelspec's own variables win over ours.
+        env = {**os.environ, **self._environment} if self._environment else None
+        self.client.create_kernel_manager()
+        await self.client.async_start_new_kernel(**({} if env is None else {"env": env}))
+        pid: int = self._manager.provisioner.pid
+        self._pid, self._tree, self._memory_kills = pid, ProcessTree(pid), out_of_memory_kills(pid)
+        self._note_memory()
+        await self.client.async_start_new_kernel_client()
 
     async def _read_language(self) -> None:
         """Put the kernel's language into the notebook, as nbclient does: pages are coloured by it."""
@@ -165,6 +177,9 @@ class KernelProcess:
             await ensure_async(self._manager.interrupt_kernel())
         await asyncio.sleep(GRACE)
         self.kill()
+        if self.client.task_poll_for_reply is not None:
+            # nbclient would notice the death within a second; this is how it tells itself.
+            self.client.task_poll_for_reply.cancel()
 
     def _note_memory(self) -> None:
         if self._pid is not None:
@@ -180,11 +195,12 @@ class KernelProcess:
 
     async def report(self) -> None:
         """Have the agent note what JAX used; without an agent or an answer there is nothing to note."""
-        if self._has_agent and await ensure_async(self._channels.is_alive()):
+        if self._has_agent and not self._killed and await ensure_async(self._channels.is_alive()):
             await self._ask(kernel_journal.REPORT_CODE)
 
     def kill(self) -> None:
         """Kill the kernel, its process group and its descendants at once."""
+        self._killed = True
         self._note_memory()
         if self._tree is not None:
             self._tree.kill()

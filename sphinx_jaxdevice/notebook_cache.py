@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.cache.db import NbProjectRecord
 from jupyter_cache.cache.main import JupyterCacheBase
@@ -114,9 +115,9 @@ class NotebookCache:
                 self._stage(cache, source, read_data, None)
                 # Where an entry has lost its notebook, jupyter-cache stumbles over the folder that is left.
                 shutil.rmtree(cache.path / "executed" / cache.create_hashed_notebook(notebook)[1], ignore_errors=True)
-                cache.cache_notebook_bundle(
-                    CacheBundleIn(notebook, str(source), data=data), check_validity=False, overwrite=True
-                )
+                # Notebooks of format 3 come with plain dictionaries in them, which jupyter-cache refuses.
+                bundle = CacheBundleIn(nbformat.from_dict(notebook), str(source), data=data)
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
             except Exception as error:  # noqa: BLE001 - the page is there; only the next build pays
                 self._report("written", error)
             finally:
@@ -149,7 +150,7 @@ class NotebookCache:
                 aside = self._path / f"{DATABASE_NAME}.damaged-{int(time.time())}"
                 (self._path / DATABASE_NAME).rename(aside)
                 advice = f"its database was set aside as {aside.name}; a new one is made"
-        found = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+        found = f"{type(error).__name__}: {(str(error).splitlines() or ['no message'])[0][:150]}"
         message = (
             f"the notebook cache in {self._path} can't be {verb} ({found}); the lecture runs as if it were not cached; {advice}"
         )

@@ -88,15 +88,30 @@ class Runner:
             ready = plan(lecture, self._options, warn)
             return self._run(lecture, ready, EVERY_TIME, warn, progress)
         asked = lecture.policy.device.value
-        if hit := self._cached(lecture, asked, warn):
+        hit = self._cached(lecture, asked, warn)
+        if hit and not FailureStore(self._book.state, warn).knows(hit.record.key["code"]):
             return hit
         # Held while the lecture runs: a second builder waits here and then finds the first one's result.
         with self._book.state.lock(f"lecture-{code_key(lecture.notebook, asked)}", waiting):
-            ready = plan(lecture, self._options, warn)
-            for device in {asked, ready.cache_device}:
-                if hit := self._cached(lecture, device, warn):
-                    return hit
-            return self._reused_or_run(lecture, ready, warn, progress)
+            return self._locked_result(lecture, warn, progress)
+
+    def _locked_result(self, lecture: Lecture, warn: Warn, progress: Progress | None) -> LectureResult:
+        """Return the result while no other build runs the lecture.
+
+        A stored failure goes before a cached success: the notebook cache does not look at the folder, so that the success may
+        be that of a lecture with the same code elsewhere.
+        """
+        ready = plan(lecture, self._options, warn)
+        key = self._key(lecture, warn)
+        stored = FailureStore(self._book.state, warn).find(key) if self._options.cache_failures else None
+        if stored is not None:
+            if (why_not := why_not_reused(stored, self._book.rules)) is None:
+                return self._reused(lecture, stored, key)
+            return self._run(lecture, ready, f"it failed before, and {why_not}", warn, progress)
+        for device in {lecture.policy.device.value, ready.cache_device}:
+            if hit := self._cached(lecture, device, warn):
+                return hit
+        return self._run(lecture, ready, self._why_run(lecture, key, warn), warn, progress)
 
     def session(self, lecture: Lecture, warn: Warn, progress: Progress | None = None) -> KernelSession:
         """Return the session in which MyST-NB's inline mode runs the lecture cell by cell; it has not been started."""
@@ -137,17 +152,6 @@ class Runner:
         reason = "the notebook cache has a result for this code, kernel and device"
         provenance = Provenance(Source.CACHED, reason, self._book.builder, key)
         return LectureResult(record_of_cached(lecture, run, provenance), run.notebook)
-
-    def _reused_or_run(self, lecture: Lecture, ready: Plan, warn: Warn, progress: Progress | None) -> LectureResult:
-        key = self._key(lecture, warn)
-        stored = FailureStore(self._book.state, warn).find(key) if self._options.cache_failures else None
-        if stored is None:
-            reason = self._why_run(lecture, key, warn)
-        elif why_not := why_not_reused(stored, self._book.rules):
-            reason = f"it failed before, and {why_not}"
-        else:
-            return self._reused(lecture, stored, key)
-        return self._run(lecture, ready, reason, warn, progress)
 
     def _reused(self, lecture: Lecture, stored: StoredFailure, key: Mapping[str, str]) -> LectureResult:
         when = datetime.fromtimestamp(stored.stored_at, UTC).astimezone().strftime("%Y-%m-%d %H:%M")

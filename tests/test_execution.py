@@ -234,6 +234,27 @@ def test_unknown_kernel_is_a_failure_that_names_the_known_ones() -> None:
     assert "python3" in _errors(finished, 0)[0].evalue
 
 
+DIES_AT_FIRST = """import os, sys
+first = not os.path.exists(sys.argv[1])
+open(sys.argv[1], "a").close()
+if first:
+    sys.exit(1)
+os.execv(sys.executable, [sys.executable, "-m", "ipykernel_launcher", *sys.argv[2:]])
+"""
+
+
+def test_kernel_that_dies_before_it_answers_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel that loses a race for a port at its start gets another chance."""
+    kernel = tmp_path / "kernels" / "unlucky"
+    kernel.mkdir(parents=True)
+    (tmp_path / "start.py").write_text(DIES_AT_FIRST)
+    argv = ["python", str(tmp_path / "start.py"), str(tmp_path / "mark"), "-f", "{connection_file}"]
+    (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "Unlucky", "language": "python"}))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+
+    assert _run(_notebook("print(1)", kernel="unlucky")).outcome is Outcome.SUCCEEDED
+
+
 def test_compile_time_is_told_by_cell() -> None:
     """A cell before JAX is loaded has none, one that imports and compiles has its own, one that reuses a program has zero."""
     cells = (

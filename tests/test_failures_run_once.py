@@ -184,6 +184,24 @@ def test_success_under_the_same_key_removes_the_failure(tmp_path: Path) -> None:
     assert list((book.state / "failures").glob("*.json")) == []
 
 
+def test_failure_goes_before_the_success_of_the_same_code_elsewhere(tmp_path: Path) -> None:
+    """Two pages with equal code in two folders, of which one fails: no builder passes green over it, and each runs once."""
+    book = TinyBook(tmp_path)
+    log = book.counts / "{here}"
+    code = f"import os\nhere = os.path.basename(os.getcwd())\nopen(f{str(log)!r}, 'a').write('run\\n')\nassert here != 'sub'"
+    page = f"---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n\n# Page\n\n```{{code-cell}}\n{code}\n```\n"
+    book.write("twin.md", page)
+    book.write("sub/twin.md", page)
+
+    for builder in ("html", "dirhtml", "text"):
+        built = book.build(builder)
+        assert len(built.warnings_of("mystnb.exec")) == 2, built.text
+
+    assert book.runs("sub") == 1
+    assert book.report()["twin"]["outcome"] == "succeeded"
+    assert book.report()["sub/twin"]["outcome"] == "failed"
+
+
 def test_fresh_checkout_of_the_same_files_keeps_failures(book: TinyBook) -> None:
     """New modification times alone, as a checkout in another CI job gives them, do not run a failed lecture again."""
     data = book.write("data.csv", "1,2\n")
