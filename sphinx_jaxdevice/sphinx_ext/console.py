@@ -52,7 +52,8 @@ class Console:
         ]
         device = self._policy.device
         LOGGER.info("")  # Sphinx leaves its progress line open
-        LOGGER.info("jaxdevice: %s: running %d cells, device %s", self._document, cells, ", ".join([device.value, *limits]))
+        count = "1 cell" if cells == 1 else f"{cells} cells"
+        LOGGER.info("jaxdevice: %s: running %s, device %s", self._document, count, ", ".join([device.value, *limits]))
 
     def finished(self, record: Record) -> None:
         """Show how the lecture ended."""
