@@ -76,7 +76,8 @@ def run_tests(session: nox.Session, stack: str) -> None:
     # importlib mode and the `pytest` command put no folder of ours on the path, so that the installed wheel is what is
     # imported; tests/conftest.py checks it where this variable is set.
     environment = {"JAXDEVICE_TEST_INSTALLED": "1"}
-    session.run("pytest", "--import-mode=importlib", "-n", "2", *session.posargs, env=environment)
+    # Three workers on two cores: half of the tests' time is waiting for kernels and limits.
+    session.run("pytest", "--import-mode=importlib", "-n", "3", *session.posargs, env=environment)
 
 
 @nox.session
