@@ -5,21 +5,26 @@ Exit status 0: done; 1: `gate` found a failed lecture; 2: the command could not 
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from . import __version__, report
-from .config import RETRY_VARIABLE
 from .diagnostics import Diagnostic, StateError
-from .explain import explanation
-from .failure_store import FailureStore, StoredFailure
 from .records import Record
 from .state_folder import StateFolder, find
+
+if TYPE_CHECKING:
+    from .failure_store import FailureStore, StoredFailure
+
+# Imports inside functions are those of nbformat's users: it takes seconds to import, and `report` and `gate` do without.
 
 FORMATS: dict[str, Callable[[Sequence[Record]], str]] = {
     "text": lambda records: report.as_text(records, shutil.get_terminal_size((100, 24)).columns),
@@ -53,19 +58,32 @@ class Fault(click.ClickException):
     exit_code = 2
 
 
-def _records(state: StateFolder) -> list[Record]:
-    """Return the records of a report; one that can't be read or is empty is a fault: nothing must pass for lack of facts."""
-    records = state.read_report(_warn)
+def _records(state: StateFolder) -> tuple[list[Record], bool]:
+    """Return the records of a report and whether it could be read as a whole; without any record it is a fault.
+
+    Nothing must pass for lack of facts.
+    """
+    doubts: list[Diagnostic] = []
+    records = state.read_report(doubts.append)
+    for doubt in doubts:
+        _warn(doubt)
     if not records:
-        msg = f"{state.report} lists no lecture, so there is nothing to judge. Build the book again."
+        msg = f"{state.report} lists no lecture that can be read, so there is nothing to judge. Build the book again."
         raise Fault(msg)
-    return records
+    return records, not doubts
 
 
 @click.group()
 @click.version_option(__version__, prog_name="jaxdevice")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Look at what sphinx-jaxdevice recorded of a book's lectures."""
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal or a pipe without UTF-8 gets escapes for what it can't show, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
 
 
 @main.command("report")
@@ -79,17 +97,17 @@ def report_command(path: Path | None, form: str, output: Path | None) -> None:
 
     PATH is the book, its build folder or its state folder; by default the present folder.
     """
-    records = _records(_state(path))
+    records, _ = _records(_state(path))
     text = FORMATS[form](records)
     if form == "text":
-        told = [f"  {line}" for line in report.failures(records)]
+        told = report.failures(records)
         closing = report.summary(records, {record.document for record in records})
-        text = "\n".join([text, "", *(["Failed:", *told, ""] if told else []), *closing])
+        text = "\n".join([text, "", *([click.style("Failed:", fg="red"), *told, ""] if told else []), *closing])
     if output is None:
         click.echo(text)
         return
     try:
-        output.write_text(f"{text}\n", encoding="utf8")
+        output.write_text(f"{click.unstyle(text)}\n", encoding="utf8", errors="backslashreplace")
     except OSError as error:
         msg = f"{output} can't be written: {error.strerror}"
         raise Fault(msg) from error
@@ -98,17 +116,21 @@ def report_command(path: Path | None, form: str, output: Path | None) -> None:
 @main.command()
 @path_argument
 def gate(path: Path | None) -> None:
-    """Exit 1 when a lecture failed, naming it, and 0 when none did.
+    """Exit 1 when a lecture failed, naming it, 0 when none did, and 2 when that can't be told.
 
     It holds also behind a builder whose own exit status does not tell. PATH as for `report`.
     """
-    records = _records(_state(path))
+    state = _state(path)
+    records, whole = _records(state)
     failed = report.failures(records)
     for line in failed:
         click.echo(line)
-    click.echo(f"{len(failed)} of {len(records)} lectures failed")
+    click.secho(f"{len(failed)} of {_count(len(records), 'lecture')} failed", fg="red" if failed else None)
     if failed:
         raise click.exceptions.Exit(1)
+    if not whole:
+        msg = f"a part of {state.report} can't be read, and a lecture that failed may be in it. Build the book again."
+        raise Fault(msg)
 
 
 @main.group("failures")
@@ -120,9 +142,11 @@ def failures_group() -> None:
 @path_argument
 def list_failures(path: Path | None) -> None:
     """List the stored failures."""
-    stored = FailureStore(_state(path), _warn).all()
+    stored = _store(path).all()
+    longest = max((len(failure.record.document) for failure in stored), default=0)
     for failure in stored:
-        click.echo(f"{_when(failure)}  {failure.record.document}  {failure.record.error}: {failure.record.message}")
+        what = report.what_happened(failure.record)
+        click.echo(f"{_when(failure)}  {failure.record.document:<{longest}}  {what}")
     if not stored:
         click.echo("no failure is stored")
 
@@ -132,23 +156,10 @@ def list_failures(path: Path | None) -> None:
 @path_option
 def show_failure(document: str, path: Path | None) -> None:
     """Show the stored failure of a lecture, with its traceback."""
-    for failure in _stored(document, FailureStore(_state(path), _warn)):
-        record = failure.record
-        lines = [
-            f"{record.document}: {status_line(record)}",
-            f"stored   {_when(failure)}" + (f", CI run {failure.ci_run}" if failure.ci_run else ""),
-            f"ran      {report.duration(record.seconds)} in the {record.ran_by} build, on {record.machine}",
-            f"device   {record.device_asked} ({record.device_origin}), used: {report.device_used(record)}",
-            f"again    set {RETRY_VARIABLE}=1, or: jaxdevice failures clear '{record.document}'",
-            "",
-            failure.traceback,
-        ]
-        click.echo("\n".join(lines))
+    from .explain import story  # noqa: PLC0415 - see above
 
-
-def status_line(record: Record) -> str:
-    """Return how a lecture ended, where, and why."""
-    return f"{report.status(record)} at {report.place(record)}: {record.error}: {record.message}"
+    for failure in _stored(document, _store(path)):
+        click.echo("\n".join(story(failure, _when(failure))))
 
 
 @failures_group.command("clear")
@@ -157,16 +168,21 @@ def status_line(record: Record) -> str:
 @click.option("--yes", is_flag=True, help="Clear all without asking.")
 def clear_failures(documents: tuple[str, ...], path: Path | None, *, yes: bool) -> None:
     """Forget stored failures, so that the lectures run again; without DOCUMENTS all of them."""
-    store = FailureStore(_state(path), _warn)
+    store = _store(path)
     if documents:
-        found = [failure for document in documents for failure in _stored(document, store)]
+        named = {failure.record.document for document in documents for failure in _stored(document, store)}
+        found = [failure for failure in store.all() if failure.record.document in named]
     else:
         found = store.all()
         if found and not yes:
-            click.confirm(f"Forget {len(found)} stored failures?", abort=True)
+            click.confirm(f"Forget {_count(len(found), 'stored failure')}?", abort=True)
     for failure in found:
         store.discard(failure.key)
-    click.echo(f"{len(found)} stored failures forgotten")
+    kept = [failure.record.document for failure in found if store.find(failure.key)]
+    if kept:
+        msg = f"still stored, because the files in {_state(path).failures} can't be removed: {', '.join(kept)}"
+        raise Fault(msg)
+    click.echo(f"{_count(len(found), 'stored failure')} forgotten")
 
 
 @main.command()
@@ -174,12 +190,21 @@ def clear_failures(documents: tuple[str, ...], path: Path | None, *, yes: bool) 
 @path_option
 def explain(document: str, path: Path | None) -> None:
     """Say why a lecture was run, cached or reused, and what would make it run again."""
+    from .explain import explanation  # noqa: PLC0415 - see above
+    from .failure_store import FailureStore  # noqa: PLC0415 - see above
+
     state = _state(path)
-    records = _records(state)
-    name = _named(document, [record.document for record in records], [record.source_path for record in records])
+    records, _ = _records(state)
+    name = _named(document, records)
     record = next(record for record in records if record.document == name)
     stored = [failure for failure in FailureStore(state, _warn).all() if failure.record.document == name]
     click.echo("\n".join(explanation(record, stored, now=time.time())))
+
+
+def _store(path: Path | None) -> FailureStore:
+    from .failure_store import FailureStore  # noqa: PLC0415 - see above
+
+    return FailureStore(_state(path), _warn)
 
 
 def _stored(document: str, store: FailureStore) -> list[StoredFailure]:
@@ -188,21 +213,22 @@ def _stored(document: str, store: FailureStore) -> list[StoredFailure]:
     if not stored:
         msg = "no failure is stored"
         raise Fault(msg)
-    name = _named(document, [failure.record.document for failure in stored], [failure.record.source_path for failure in stored])
+    name = _named(document, [failure.record for failure in stored])
     return [failure for failure in stored if failure.record.document == name]
 
 
-def _named(given: str, documents: Sequence[str], sources: Sequence[str]) -> str:
-    """Return the document that a person means by its name or by its source file."""
-    plain = Path(given).as_posix().removesuffix(".md").removesuffix(".ipynb")
-    if plain in documents:
-        return plain
-    if given in sources:
-        return documents[sources.index(given)]
-    near = get_close_matches(plain, documents, n=3, cutoff=0.5)
-    advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are: {', '.join(dict.fromkeys(documents))}"
-    msg = f"there is no lecture {given!r} here; {advice}"
-    raise Fault(msg)
+def _named(given: str, records: Sequence[Record]) -> str:
+    """Return the document that a person means; none is a fault that names the nearest."""
+    from .explain import meant  # noqa: PLC0415 - see above
+
+    try:
+        return meant(given, records)
+    except LookupError as error:
+        raise Fault(str(error.args[0])) from error
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _when(failure: StoredFailure) -> str:

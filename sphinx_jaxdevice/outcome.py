@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from nbformat import NotebookNode
+if TYPE_CHECKING:  # nbformat takes seconds to import, and `jaxdevice gate` reads records without it
+    from nbformat import NotebookNode
 
 
 class Outcome(StrEnum):

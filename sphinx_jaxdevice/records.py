@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -81,6 +82,25 @@ class Record:
         return self.outcome is not Outcome.SUCCEEDED
 
 
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "str | None": (str, type(None)),
+    "float | None": (float, int, type(None)),
+    "int | None": (int, type(None)),
+    "bool | None": (bool, type(None)),
+    "Mapping[str, str]": (dict,),
+}
+"""What a JSON value of a field may be, by the field's annotation; the other fields are read by their own types."""
+
+
+def _checked(entry: Field[Any], value: Any) -> Any:
+    """Return the value of a field, which is of a type that readers of the record can count on; raises TypeError if not."""
+    if not isinstance(value, _TYPES.get(str(entry.type), object)):
+        msg = f"its {entry.name} is {reprlib.repr(value)}"
+        raise TypeError(msg)
+    return value
+
+
 def to_json(record: Record) -> dict[str, Any]:
     """Return the record as JSON values; `from_json` gives the record back."""
     return asdict(record)
@@ -92,7 +112,7 @@ def from_json(data: Any) -> Record:
     Raises ValueError where `data` is not such a record.
     """
     try:
-        known = {entry.name: data[entry.name] for entry in fields(Record) if entry.name in data}
+        known = {entry.name: _checked(entry, data[entry.name]) for entry in fields(Record) if entry.name in data}
         known["outcome"] = Outcome(known["outcome"])
         known["source"] = Source(known["source"])
         known["cells"] = tuple(CellRun(**cell) for cell in known.get("cells", ()))

@@ -42,6 +42,50 @@ def test_text_fits_eighty_columns() -> None:
     assert "1e5" in report.as_text([record("1e5")])
 
 
+def test_text_fits_eighty_columns_in_any_script() -> None:
+    """Characters that take two columns of a terminal count as two, and the longest times and words still fit."""
+    long = record(
+        "講義/" + "最尤推定" * 12,
+        outcome=Outcome.KERNEL_DIED,
+        source=Source.REUSED,
+        device_kind="NVIDIA H200 NVL with a long name",
+        seconds=45299.0,
+        compile_seconds=3599.0,
+    )
+
+    text = report.as_text([long])
+
+    assert max(map(report._columns, text.splitlines())) <= 80
+    assert "…" in text
+
+
+@pytest.mark.parametrize("width", [1, 40, 500])
+@pytest.mark.parametrize("count", [0, 1])
+def test_text_is_a_table_on_any_terminal(width: int, count: int) -> None:
+    """Heading and rule are there for no lecture and for a terminal that is too narrow; enough of a name stays to know it."""
+    lines = report.as_text([record("chapter/of_a_long_name")] * count, width).splitlines()
+
+    assert lines[0].startswith("Lecture")
+    assert [line.startswith("chap") for line in lines[2:]] == [True] * count
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.04, "0.0 s"),
+        (12.34, "12.3 s"),
+        (59.94, "59.9 s"),
+        (59.97, "1 min"),
+        (754.4, "12 min 34 s"),
+        (4830.0, "1 h 20 min"),
+        (float("inf"), "inf s"),
+    ],
+)
+def test_times_are_for_people(seconds: float, expected: str) -> None:
+    """Below a minute a time has one decimal, from an hour on no seconds."""
+    assert report.duration(seconds) == expected
+
+
 def test_markdown_escapes_what_would_break_the_table() -> None:
     """Pipes and markup in a name stay text."""
     assert r"a\|b\_c" in report.as_markdown([record("a|b_c")])
@@ -56,14 +100,29 @@ def test_json_is_that_of_the_report_file() -> None:
 
 
 def test_junit_counts_failures_and_survives_odd_characters() -> None:
-    """A failed lecture is a failure with its place; characters that XML has no place for are replaced."""
-    suite = ET.fromstring(report.as_junit([record(), failed(message="bad \x1b[31m \x00 <tag> & \ud800")]))
+    """A failed lecture is a failure with its place; characters that XML has no place for are written as escapes."""
+    text = report.as_junit([record("é"), failed(message="bad \x1b[31m \x00 <tag> & \ud800")])
+    suite = ET.fromstring(text)
 
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert failure.text is not None
-    assert failure.text.startswith("broken.md:42: CellExecutionError: bad ")
+    assert failure.text == "broken.md:42: CellExecutionError: bad <tag> & \\ud800"
+    assert failure.get("message") == "bad \\x1b[31m \\x00 <tag> & \\ud800"
+    assert text.isascii()  # right in whatever encoding the pipe has
+
+
+def test_message_of_a_failure_is_one_line_without_terminal_codes() -> None:
+    """What a lecture raised can neither add lines to the list of failures nor order something of the terminal."""
+    assert report.failures([failed(message="one\n::error::two \x1b[31mred\x1b[0m\x07")]) == [
+        "broken.md:42: CellExecutionError: one ::error::two red"
+    ]
+
+
+def test_failure_without_error_and_message_is_told_by_its_outcome() -> None:
+    """Nobody reads `None: None`."""
+    assert report.what_happened(failed(outcome=Outcome.KERNEL_DIED, error=None, message=None)) == "kernel died"
 
 
 @pytest.mark.parametrize(
