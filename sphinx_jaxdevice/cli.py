@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from . import __version__, report
+from .benchmark.command import benchmark
 from .diagnostics import Diagnostic, StateError
 from .records import Record
 from .state_folder import StateFolder, find
@@ -84,6 +85,9 @@ def main(context: click.Context) -> None:
         if isinstance(stream, TextIOWrapper):
             # A terminal or a pipe without UTF-8 gets escapes for what it can't show, not a traceback.
             stream.reconfigure(errors="backslashreplace")
+
+
+main.add_command(benchmark)
 
 
 @main.command("report")

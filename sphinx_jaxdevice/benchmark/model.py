@@ -226,7 +226,7 @@ def _inverse_gamma(mean: float, deviation: float) -> dist.Distribution:
     return dist.InverseGamma(shape, mean * (shape - 1))
 
 
-def sargent_surico(observations: ArrayLike) -> None:
+def sargent_surico(observations: ArrayLike, log_likelihood=log_likelihood) -> None:
     """Sample the parameters from their priors and weigh them by the likelihood: the NumPyro model.
 
     Where the likelihood is not finite, as for parameters without a stationary solution, the factor is minus infinity: NUTS
