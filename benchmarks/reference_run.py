@@ -50,7 +50,7 @@ def main() -> None:
     effective = {
         name: float(effective_sample_size(np.asarray(draws)))
         for name, draws in sampler.get_samples(group_by_chain=True).items()
-        if np.asarray(draws).ndim == 2  # noqa: PLR2004 - chains and draws
+        if np.asarray(draws).ndim == 2  # chains and draws
     }
     told = {
         "chains": CHAINS,

@@ -73,7 +73,11 @@ def _pin(predicted: Predicted, gpu: Device | None) -> Iterator[Advice]:
 def _chains(crossover: Sequence[Crossover]) -> Iterator[Advice]:
     for found in crossover:
         if found.dtype == "float64":
-            chains = f" With fewer vectorized chains, such as {CHAINS}, use the CPU." if found.batch and found.batch.low > CHAINS else ""
+            chains = (
+                f" With fewer vectorized chains, such as {CHAINS}, use the CPU."
+                if found.batch and found.batch.low > CHAINS
+                else ""
+            )
             yield Advice("chains", f"In the reference form: {found.reason}{chains}")
 
 
@@ -102,6 +106,7 @@ def _limit(predicted: Predicted) -> Iterator[Advice]:
         return
     platform, (method, run) = min(known.items(), key=lambda item: item[1][1].value)
     minutes = math.ceil(run.high * HEADROOM / STEP) * STEP // 60
-    text = f"`jax-lecture-timeout: {minutes}m` suits a lecture with the reference run on the {platform.upper()} ({method} chains)"
+    text = (
+        f"`jax-lecture-timeout: {minutes}m` suits a lecture with the reference run on the {platform.upper()} ({method} chains)"
+    )
     yield Advice("limit", f"{text}: twice the longest predicted time.")
-

@@ -19,7 +19,14 @@ from sphinx_jaxdevice.timeouts import format_duration
 from .result import RowOutcome
 
 WORKER = (sys.executable, "-m", f"{__package__}.worker")
-MEMORY_WORDS = ("RESOURCE_EXHAUSTED", "MemoryError", "std::bad_alloc", "Out of memory", "out of memory", "CUDA_ERROR_OUT_OF_MEMORY")
+MEMORY_WORDS = (
+    "RESOURCE_EXHAUSTED",
+    "MemoryError",
+    "std::bad_alloc",
+    "Out of memory",
+    "out of memory",
+    "CUDA_ERROR_OUT_OF_MEMORY",
+)
 """What JAX, Python and the C++ library say before they give up."""
 LONGEST_CAUSE = 300
 HIDING = ("JAX_PLATFORM_NAME", "JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_X64", "JAX_DISABLE_JIT", "JAX_DEBUG_NANS")
@@ -82,7 +89,9 @@ def run_child(job: str, environment: Mapping[str, str], limit: float, command: S
     except subprocess.TimeoutExpired:
         tree.kill()
         output, errors = process.communicate()
-        return ChildReport(_lines(output), RowOutcome.TIMED_OUT, f"not done after {format_duration(round(limit, 1))}; it was ended")
+        return ChildReport(
+            _lines(output), RowOutcome.TIMED_OUT, f"not done after {format_duration(round(limit, 1))}; it was ended"
+        )
     except BaseException:
         tree.kill()
         process.communicate()

@@ -32,7 +32,7 @@ class Fault(click.ClickException):
     exit_code = 2
 
 
-class Devices(click.ParamType):
+class Devices(click.ParamType):  # type: ignore[type-arg]  # generic only since click 8.4
     """Names of devices, separated by commas."""
 
     name = "devices"
@@ -49,7 +49,7 @@ class Devices(click.ParamType):
         return tuple(dict.fromkeys(found))
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType):  # type: ignore[type-arg]  # generic only since click 8.4
     """A duration as in front matter."""
 
     name = "duration"
@@ -102,15 +102,21 @@ def told(row: Row) -> str:
 
 
 @click.command("benchmark")
-@click.option("--devices", type=Devices(), help="Devices to measure, such as cpu,gpu; by default the CPU, and a GPU if one is there.")
+@click.option(
+    "--devices", type=Devices(), help="Devices to measure, such as cpu,gpu; by default the CPU, and a GPU if one is there."
+)
 @click.option("--quick", "effort", flag_value="quick", help="Under three minutes on two cores; wide intervals.")
 @click.option("--full", "effort", flag_value="full", help="Up to an hour; narrow intervals.")
 @click.option("--budget", type=Duration(), help="Time to spend, such as 5m, in place of the mode's own.")
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), default=FILE, show_default=True, help="File for the result."
 )
-@click.option("--compare", "old", type=click.Path(path_type=Path, dir_okay=False), help="An older result to show beside this one.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of what is printed.")
+@click.option(
+    "--compare", "old", type=click.Path(path_type=Path, dir_okay=False), help="An older result to show beside this one."
+)
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="Form of what is printed."
+)
 @click.option("--show", type=click.Path(path_type=Path, dir_okay=False), help="Measure nothing: print this result.")
 def benchmark(
     devices: tuple[Device, ...] | None,

@@ -19,7 +19,11 @@ def curve(evidence: Evidence, device: Device, dtype: Precision) -> list[Configur
     batches = sorted(
         row.batch
         for row in evidence.rows.values()
-        if row.kind == Kind.GRADIENT and row.platform == device and row.dtype == dtype and row.form == REFERENCE and not row.xla_flags
+        if row.kind == Kind.GRADIENT
+        and row.platform == device
+        and row.dtype == dtype
+        and row.form == REFERENCE
+        and not row.xla_flags
     )
     line = [Configuration(Kind.GRADIENT, device, dtype, batch=batch) for batch in batches]
     return [configuration for configuration in line if evidence.row(configuration)]

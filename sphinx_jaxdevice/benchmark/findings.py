@@ -23,7 +23,9 @@ def with_findings(result: Result, run: ReferenceRun | None = None) -> Result:
     gpu = next((device for device in devices if device is not Device.CPU), None)
     predicted = predictions(evidence, devices)
     found = effects(evidence, devices)
-    crossings = () if gpu is None or Device.CPU not in devices else tuple(crossover(evidence, gpu, dtype) for dtype in Precision)
+    crossings = (
+        () if gpu is None or Device.CPU not in devices else tuple(crossover(evidence, gpu, dtype) for dtype in Precision)
+    )
     return replace(
         result,
         verdicts=tuple(hypothesis.judge(evidence, gpu) for hypothesis in HYPOTHESES),

@@ -56,7 +56,9 @@ class Hypothesis:
         if whole.low <= 0:
             return self._verdict(Verdict.INCONCLUSIVE, "The times of GPU and CPU can't be told apart on this machine.")
         share = evidence.estimate(lambda medians: 1 - without(medians) / gap(medians), used)
-        verdict = Verdict.SUPPORTED if share.low >= MATERIAL else Verdict.REJECTED if share.high < MATERIAL else Verdict.INCONCLUSIVE
+        verdict = (
+            Verdict.SUPPORTED if share.low >= MATERIAL else Verdict.REJECTED if share.high < MATERIAL else Verdict.INCONCLUSIVE
+        )
         doubt = f" The interval holds {MATERIAL:.0%}, so it can't be told." if verdict is Verdict.INCONCLUSIVE else ""
         return HypothesisVerdict(
             self.name, self.claim, verdict, share.value, (share.low, share.high), self.reason(evidence, gpu) + doubt

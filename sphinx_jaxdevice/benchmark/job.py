@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sphinx_jaxdevice.device import Device
 
@@ -33,15 +34,15 @@ class Job:
         return cls(**{**fields, "configuration": configuration_from(fields["configuration"])})
 
 
-def configuration_from(fields: dict[str, object]) -> Configuration:
+def configuration_from(fields: dict[str, Any]) -> Configuration:
     """Return the configuration of its JSON form. Raises ValueError or TypeError for what is none."""
     method = fields["chain_method"]
     return Configuration(
         kind=Kind(fields["kind"]),
         platform=Device(fields["platform"]),
         dtype=Precision(fields["dtype"]),
-        batch=int(str(fields["batch"])),
+        batch=int(fields["batch"]),
         chain_method=None if method is None else ChainMethod(method),
         form=str(fields["form"]),
-        xla_flags=tuple(map(str, fields["xla_flags"])),  # type: ignore[arg-type]  # a list, or a TypeError says so
+        xla_flags=tuple(map(str, fields["xla_flags"])),
     )

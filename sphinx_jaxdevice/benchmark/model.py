@@ -14,7 +14,8 @@ The module neither switches double precision on nor starts a JAX backend: that i
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -63,6 +64,15 @@ LAGGED_X, LAGGED_A = STATES, STATES + 1
 Array = jax.Array
 
 
+class Equations(NamedTuple):
+    """Coefficients of the equations by row and state: floats, and arrays of no dimension where they depend on parameters."""
+
+    lead: list[list[Any]]
+    present: list[list[Any]]
+    lag: list[list[Any]]
+    shock: list[list[Any]]
+
+
 class Structure(NamedTuple):
     """Matrices of F_A E y(+1) + F_B y + F_C y(-1) + F_E eps = 0; 9 x 9, the last one 9 x 5."""
 
@@ -89,7 +99,7 @@ def load_observations() -> NDArray[np.float64]:
     return observations
 
 
-def structure(p: Mapping[str, Any]) -> Structure:
+def equations(p: Mapping[str, Any]) -> Equations:
     """Return the model's equations at parameters: Phillips curve, IS curve, money demand, money rule, five shocks."""
     lead, present, lag = (np.zeros((STATES, STATES)).tolist() for _ in range(3))
     shock = np.zeros((STATES, SHOCKS)).tolist()
@@ -112,36 +122,62 @@ def structure(p: Mapping[str, Any]) -> Structure:
     # Shocks: three autoregressions, then white noise in technology growth and money policy.
     for row, state, persistence in ((4, E, p["rho_e"]), (5, A, p["rho_a"]), (6, CHI, p["rho_chi"]), (7, Z, 0.0), (8, U, 0.0)):
         present[row][state], lag[row][state], shock[row][row - 4] = 1.0, -persistence, -1.0
-    return Structure(*(_matrix(rows) for rows in (lead, present, lag, shock)))
+    return Equations(lead, present, lag, shock)
+
+
+def structure(p: Mapping[str, Any]) -> Structure:
+    """Return the model's equations at parameters as matrices."""
+    return Structure(*(_matrix(rows) for rows in equations(p)))
 
 
 def _matrix(rows: list[list[Any]]) -> Array:
     return jnp.stack([jnp.stack([jnp.asarray(value, dtype=float) for value in row]) for row in rows])
 
 
-def solve(equations: Structure) -> tuple[Array, Array]:
-    """Return G (9 x 9) and Theta (9 x 5) of the solution y = G y(-1) + Theta eps, in the reference form.
+def deviations(p: Mapping[str, Any]) -> Array:
+    """Return the standard deviations of the five shocks."""
+    return jnp.stack([p["sig_e"], p["sig_a"], p["sig_chi"], p["sig_z"], p["sig_m"]])
 
-    Iterates G <- -(F_A G + F_B)^-1 F_C from G = 0 sixty times; Theta = -(F_A G + F_B)^-1 F_E.
+
+class Algebra(NamedTuple):
+    """The small solves, which a form of the likelihood may replace."""
+
+    solve: Callable[[Array, Array], Array] = jnp.linalg.solve
+    """X with A X = B."""
+    cholesky: Callable[[Array], Array] = jnp.linalg.cholesky
+    """The lower Cholesky factor."""
+    solve_triangular: Callable[[Array, Array], Array] = partial(jax.scipy.linalg.solve_triangular, lower=True)
+    """X with L X = B for a lower triangular L."""
+
+
+LIBRARY = Algebra()
+"""The small solves by library calls, as in the reference form."""
+
+
+def solve(system: Structure, algebra: Algebra = LIBRARY, unroll: int = 1) -> Array:
+    """Return G (9 x 9) of the solution y = G y(-1) + Theta eps, in the reference form.
+
+    Iterates G <- -(F_A G + F_B)^-1 F_C from G = 0 sixty times, `unroll` of them in each step of the compiled loop.
     """
 
     def step(solution: Array, _: None) -> tuple[Array, None]:
-        return -jnp.linalg.solve(equations.lead @ solution + equations.present, equations.lag), None
+        return -algebra.solve(system.lead @ solution + system.present, system.lag), None
 
-    solution, _ = lax.scan(step, jnp.zeros_like(equations.lag), None, length=ITERATIONS)
-    return solution, -jnp.linalg.solve(equations.lead @ solution + equations.present, equations.shock)
+    return lax.scan(step, jnp.zeros_like(system.lag), None, length=ITERATIONS, unroll=unroll)[0]
 
 
-def state_space(p: Mapping[str, Any]) -> StateSpace:
+def state_space(p: Mapping[str, Any], solve: Callable[[Structure], Array] = solve, algebra: Algebra = LIBRARY) -> StateSpace:
     """Return the state space of dimension 11: the nine states, then last quarter's x and a.
 
-    Observed are dm, pi, R and output growth dy = x - x(-1) + xi (a - a(-1)) + z, without measurement error.
+    Observed are dm, pi, R and output growth dy = x - x(-1) + xi (a - a(-1)) + z, without measurement error. `solve` returns G;
+    then Theta = -(F_A G + F_B)^-1 F_E.
     """
-    solution, impact = solve(structure(p))
+    system = structure(p)
+    solution = solve(system)
+    impact = -algebra.solve(system.lead @ solution + system.present, system.shock)
     transition = jnp.zeros((STATES + 2, STATES + 2)).at[:STATES, :STATES].set(solution)
     transition = transition.at[LAGGED_X, X].set(1.0).at[LAGGED_A, A].set(1.0)
-    deviations = jnp.stack([p["sig_e"], p["sig_a"], p["sig_chi"], p["sig_z"], p["sig_m"]])
-    loading = jnp.concatenate([impact * deviations, jnp.zeros((2, SHOCKS))])
+    loading = jnp.concatenate([impact * deviations(p), jnp.zeros((2, SHOCKS))])
     measurement = jnp.zeros((len(OBSERVABLES), STATES + 2)).at[0, DM].set(1.0).at[1, PI].set(1.0).at[2, R].set(1.0)
     measurement = measurement.at[3, X].set(1.0).at[3, LAGGED_X].set(-1.0).at[3, Z].set(1.0)
     measurement = measurement.at[3, A].set(p["xi"]).at[3, LAGGED_A].set(-p["xi"])
@@ -157,7 +193,9 @@ def stationary_covariance(model: StateSpace) -> Array:
     return covariance
 
 
-def kalman_filter(model: StateSpace, covariance: Array, observations: Array) -> Array:
+def kalman_filter(
+    model: StateSpace, covariance: Array, observations: Array, algebra: Algebra = LIBRARY, unroll: int = 1
+) -> Array:
     """Return the log-likelihood of observations (quarters x 4) by the Kalman filter, from state 0 and a covariance."""
     transition, measurement = model.transition, model.measurement
     shocks = model.loading @ model.loading.T
@@ -166,28 +204,35 @@ def kalman_filter(model: StateSpace, covariance: Array, observations: Array) -> 
     def step(carried: tuple[Array, Array], observed: Array) -> tuple[tuple[Array, Array], Array]:
         mean = transition @ carried[0]
         variance = transition @ carried[1] @ transition.T + shocks
-        root = jnp.linalg.cholesky(measurement @ variance @ measurement.T)
-        innovation = jax.scipy.linalg.solve_triangular(root, observed - measurement @ mean, lower=True)
-        gain = jax.scipy.linalg.solve_triangular(root, measurement @ variance, lower=True)
+        root = algebra.cholesky(measurement @ variance @ measurement.T)
+        innovation = algebra.solve_triangular(root, observed - measurement @ mean)
+        gain = algebra.solve_triangular(root, measurement @ variance)
         density = -0.5 * (constant + innovation @ innovation) - jnp.log(jnp.diag(root)).sum()
         return (mean + gain.T @ innovation, variance - gain.T @ gain), density
 
     start = (jnp.zeros(transition.shape[0], covariance.dtype), covariance)
-    return lax.scan(step, start, observations)[1].sum()
+    return lax.scan(step, start, observations, unroll=unroll)[1].sum()
 
 
-def log_likelihood(parameters: Mapping[str, Any] | ArrayLike, observations: ArrayLike) -> Array:
-    """Return the log-likelihood, a scalar that can be differentiated, in the reference form.
+Parameters = Mapping[str, Any] | ArrayLike
+"""A mapping from name to value, or an array (18,) in the order of `PARAMETERS`."""
 
-    `parameters` is a mapping from name to value, or an array (18,) in the order of `PARAMETERS`; `observations` are
-    (quarters, 4) as from `load_observations`. Parameters without a stationary solution give NaN or a nonsensical value;
-    `sargent_surico` turns what is not finite into a rejection.
-    """
+
+def named(parameters: Parameters) -> dict[str, Array]:
+    """Return the parameters by name, as floating-point arrays of no dimension."""
     if not isinstance(parameters, Mapping):
         values = jnp.asarray(parameters)
         parameters = {name: values[place] for place, name in enumerate(PARAMETERS)}
-    named = {name: jnp.asarray(parameters[name], dtype=float) for name in PARAMETERS}
-    model = state_space(named)
+    return {name: jnp.asarray(parameters[name], dtype=float) for name in PARAMETERS}
+
+
+def log_likelihood(parameters: Parameters, observations: ArrayLike) -> Array:
+    """Return the log-likelihood, a scalar that can be differentiated, in the reference form.
+
+    `observations` are (quarters, 4) as from `load_observations`. Parameters without a stationary solution give NaN or a
+    nonsensical value; `sargent_surico` turns what is not finite into a rejection.
+    """
+    model = state_space(named(parameters))
     return kalman_filter(model, stationary_covariance(model), jnp.asarray(observations, dtype=float))
 
 
@@ -226,8 +271,10 @@ def _inverse_gamma(mean: float, deviation: float) -> dist.Distribution:
     return dist.InverseGamma(shape, mean * (shape - 1))
 
 
-def sargent_surico(observations: ArrayLike, log_likelihood=log_likelihood) -> None:
+def sargent_surico(observations: ArrayLike, log_likelihood: Callable[[Parameters, ArrayLike], Array] = log_likelihood) -> None:
     """Sample the parameters from their priors and weigh them by the likelihood: the NumPyro model.
+
+    `log_likelihood` may be one of the other forms of `sphinx_jaxdevice.benchmark.forms`.
 
     Where the likelihood is not finite, as for parameters without a stationary solution, the factor is minus infinity: NUTS
     rejects the point and counts a divergence.

@@ -39,7 +39,9 @@ class Evidence:
         for configuration in configurations:
             if self.row(configuration) is None:
                 row = self.rows.get(configuration.name)
-                why = "not measured" if row is None else f"{row.outcome.value.replace('_', ' ')}: {row.cause or 'no cause known'}"
+                why = (
+                    "not measured" if row is None else f"{row.outcome.value.replace('_', ' ')}: {row.cause or 'no cause known'}"
+                )
                 return f"'{configuration.name}' has no times that count ({why})."
         return None
 
@@ -94,8 +96,10 @@ def full_run(evidence: Evidence, configuration: Configuration) -> Estimate | Non
 def predictions(evidence: Evidence, devices: Iterable[Device], form: str = REFERENCE) -> dict[str, dict[str, Estimate]]:
     """Return the predictions by platform and chain method; what was not measured is left out."""
     found = {
-        device.value: {method.value: full_run(evidence, nuts(device, method, form)) for method in ChainMethod} for device in devices
+        device.value: {method.value: full_run(evidence, nuts(device, method, form)) for method in ChainMethod}
+        for device in devices
     }
     return {
-        device: {method: value for method, value in by_method.items() if value is not None} for device, by_method in found.items()
+        device: {method: value for method, value in by_method.items() if value is not None}
+        for device, by_method in found.items()
     }

@@ -51,7 +51,9 @@ REMEDIES = (
     Remedy("unroll_4", "both scans unrolled by 4", form="unroll_4"),
     Remedy("unroll_8", "both scans unrolled by 8", form="unroll_8"),
     Remedy("unroll_16", "both scans unrolled by 16", form="unroll_16"),
-    Remedy("command_buffers", "XLA command buffers over while loops and conditionals", xla_flags=COMMAND_BUFFERS, only_on="gpu"),
+    Remedy(
+        "command_buffers", "XLA command buffers over while loops and conditionals", xla_flags=COMMAND_BUFFERS, only_on="gpu"
+    ),
     Remedy("doubling", "the fixed point by doubling in place of 60 iterations", form="doubling"),
     Remedy("associative_scan", "a Kalman filter parallel in time", form="associative_scan"),
     Remedy("plain_solves", "small solves written out, without library calls", form="plain_solves"),

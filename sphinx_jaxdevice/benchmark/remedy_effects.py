@@ -16,6 +16,7 @@ from .rows import LOG_LIKELIHOOD, TOLERANCES
 GRADIENT_TOLERANCES = {Precision.FLOAT64: 1e-6, Precision.FLOAT32: 0.1}
 """Largest difference of a gradient that counts as the same, relative to its largest part."""
 
+
 def effects(evidence: Evidence, devices: Iterable[Device]) -> tuple[RemedyEffect, ...]:
     """Return the effect of every remedy on every device it can work on."""
     return tuple(
@@ -49,10 +50,15 @@ def _gradient_check(evidence: Evidence, row: Row, remedy: Remedy) -> tuple[RowOu
     tolerance = GRADIENT_TOLERANCES[remedy.dtype]
     if error <= tolerance:  # a gradient that is not a number is not
         return RowOutcome.MEASURED, None
-    return RowOutcome.WRONG, f"its gradient differs from the reference form's by {error:.2g}, relative, and may by {tolerance:g}"
+    return (
+        RowOutcome.WRONG,
+        f"its gradient differs from the reference form's by {error:.2g}, relative, and may by {tolerance:g}",
+    )
 
 
-def fastest_form(evidence: Evidence, device: Device, found: Iterable[RemedyEffect]) -> tuple[Configuration, RemedyEffect] | None:
+def fastest_form(
+    evidence: Evidence, device: Device, found: Iterable[RemedyEffect]
+) -> tuple[Configuration, RemedyEffect] | None:
     """Return the double-precision form with the quickest gradient on a device, and its effect; None where none was measured."""
     by_name = {remedy.name: remedy for remedy in REMEDIES}
     tried = [

@@ -86,7 +86,9 @@ class Row:
     median_s: float | None = _about("Median of the samples, s.", default=None)
     interval_s: tuple[float, float] | None = _about("95 % bootstrap interval of the median, s.", default=None)
     late_s: float | None = _about("Median time that fetching a result took after the clock had stopped, s.", default=None)
-    first_call_s: tuple[float, ...] = _about("First call of each process, s; later ones read the compilation cache.", default=())
+    first_call_s: tuple[float, ...] = _about(
+        "First call of each process, s; later ones read the compilation cache.", default=()
+    )
     compilation: Mapping[str, float] | None = _about(
         "First call of the first process: tracing, lowering, backend compilation and their union, s; programs.", default=None
     )
@@ -96,11 +98,14 @@ class Row:
     leapfrogs: int | None = _about("For `nuts`: leapfrog steps of each chain in one call.", default=None)
     seconds_a_leapfrog: float | None = _about("For `nuts`: seconds of one leapfrog step of all its chains.", default=None)
     seconds_an_effective_sample: float | None = _about(
-        "For `nuts`: seconds of sampling, warm-up included, for one effective sample of the parameter that mixes worst.", default=None
+        "For `nuts`: seconds of sampling, warm-up included, for one effective sample of the parameter that mixes worst.",
+        default=None,
     )
     log_likelihood: float | None = _about("At the start point.", default=None)
     gradient: tuple[float, ...] = _about("Gradient there, by the 18 parameters.", default=())
-    profile: Mapping[str, Any] | None = _about("For `profile`: operations of one gradient, their mean length and busy time, s.", default=None)
+    profile: Mapping[str, Any] | None = _about(
+        "For `profile`: operations of one gradient, their mean length and busy time, s.", default=None
+    )
     device_kind: str | None = _about("JAX's name of the device.", default=None)
     process_peak_bytes: int | None = _about("Largest resident memory of the process.", default=None)
     device_peak_bytes: int | None = _about("Largest memory in use on the device; null where JAX does not tell.", default=None)
@@ -254,5 +259,3 @@ def read_result(path: Path) -> Result:
         problem = "; ".join(cattrs.transform_error(error)[:3])
         msg = f"{path} is damaged ({problem}); run the benchmark again"
         raise ResultError(msg) from error
-
-

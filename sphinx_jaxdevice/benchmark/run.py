@@ -107,4 +107,3 @@ class _Writer:
 
     def finish(self, result: Result) -> None:
         write_result(self._path, result)
-

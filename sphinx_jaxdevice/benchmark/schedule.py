@@ -24,7 +24,7 @@ LEAST = 5.0
 class Run(Protocol):
     """Runs one child for a configuration, for at most `limit` seconds."""
 
-    def __call__(self, configuration: Configuration, limit: float, round_number: int) -> ChildReport:
+    def __call__(self, configuration: Configuration, limit: float, round_number: int, /) -> ChildReport:
         """Return what the child told."""
 
 

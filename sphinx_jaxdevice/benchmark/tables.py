@@ -36,7 +36,9 @@ def verdicts(result: Result) -> Table:
             (
                 found.hypothesis.replace("_", " "),
                 found.verdict.value.replace("_", " "),
-                NOTHING if found.share is None or found.interval is None else f"{percent(found.share)} ({interval(*found.interval, percent)})",
+                NOTHING
+                if found.share is None or found.interval is None
+                else f"{percent(found.share)} ({interval(*found.interval, percent)})",
                 found.reason,
             )
             for found in result.verdicts
@@ -89,7 +91,11 @@ def compilation(result: Result) -> Table:
         "Compilation of the sampler",
         ("Device", "Chain", "Tracing", "Lowering", "Backend", "Together"),
         tuple(
-            (row.platform.upper(), words.get(chain, chain), *(seconds(told[key]) for key in ("trace_s", "lower_s", "backend_s", "total_s")))
+            (
+                row.platform.upper(),
+                words.get(chain, chain),
+                *(seconds(told[key]) for key in ("trace_s", "lower_s", "backend_s", "total_s")),
+            )
             for row in result.configurations
             if row.kind == "compilation"
             for chain, told in (row.chains or {}).items()
@@ -99,7 +105,9 @@ def compilation(result: Result) -> Table:
 
 def profiles(result: Result) -> Table:
     """Return what the GPU did during one gradient."""
-    times = {row.platform: row.median_s for row in result.configurations if row.name == f"gradient {row.platform} float64 batch 1"}
+    times = {
+        row.platform: row.median_s for row in result.configurations if row.name == f"gradient {row.platform} float64 batch 1"
+    }
     rows = []
     for row in result.configurations:
         if row.kind == "profile" and row.profile is not None and row.median_s is not None:
@@ -108,7 +116,14 @@ def profiles(result: Result) -> Table:
             gap = None if whole is None else (whole - row.median_s) / operations
             share = NOTHING if whole is None else percent(row.median_s / whole)
             rows.append(
-                (row.platform.upper(), f"{operations:,.0f}", seconds(row.profile["mean_length"]), seconds(row.median_s), share, seconds(gap))
+                (
+                    row.platform.upper(),
+                    f"{operations:,.0f}",
+                    seconds(row.profile["mean_length"]),
+                    seconds(row.median_s),
+                    share,
+                    seconds(gap),
+                )
             )
     columns = ("Device", "Operations", "Mean length", "Busy", "Busy share", "Mean gap")
     return Table("What the device did in one gradient", columns, tuple(rows))
@@ -145,7 +160,9 @@ def predicted(result: Result) -> Table:
         "Predicted time of the reference run, 4 chains of 400 + 400 draws",
         ("Device", "Chains", "Time"),
         tuple(
-            (platform.upper(), method, about(run)) for platform, runs in result.predicted_full_run_s.items() for method, run in runs.items()
+            (platform.upper(), method, about(run))
+            for platform, runs in result.predicted_full_run_s.items()
+            for method, run in runs.items()
         ),
     )
 
@@ -156,7 +173,9 @@ def troubles(result: Result) -> Table:
         "Without a time",
         ("Configuration", "Outcome", "Cause"),
         tuple(
-            (row.name, row.outcome.value.replace("_", " "), row.cause or NOTHING) for row in result.configurations if not row.counts
+            (row.name, row.outcome.value.replace("_", " "), row.cause or NOTHING)
+            for row in result.configurations
+            if not row.counts
         ),
     )
 

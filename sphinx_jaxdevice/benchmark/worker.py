@@ -74,8 +74,8 @@ def main() -> None:
 
 def gradient(configuration: Configuration) -> Callable[[], Any]:
     """Return a call that computes log-likelihood and gradient: arrays (batch,) and (batch, 18), or (), (18,) for one point."""
-    function = partial(FORMS[configuration.form].log_likelihood, observations=jnp.asarray(load_observations(), float))
-    computed = jax.value_and_grad(function)
+    form, observations = FORMS[configuration.form], jnp.asarray(load_observations(), float)
+    computed = jax.value_and_grad(lambda point: form(point, observations))
     point = jnp.asarray([START[name] for name in PARAMETERS], float)
     if configuration.batch > 1:
         computed = jax.vmap(computed)
@@ -113,7 +113,7 @@ def measure_profile(job: Job, meter: CompilationMeter) -> None:
 
 def sampler_of(form: str, **settings: Any) -> NUTS:
     """Return the sampler of the reference run with a form of the likelihood, started at the start point."""
-    weighed = partial(sargent_surico, log_likelihood=FORMS[form].log_likelihood)
+    weighed = partial(sargent_surico, log_likelihood=FORMS[form])
     return NUTS(weighed, dense_mass=True, init_strategy=init_to_value(values=dict(START)), **settings)
 
 
